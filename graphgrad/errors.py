@@ -1,0 +1,36 @@
+"""What graphgrad raises and warns: one base, few leaves.
+
+Every message says what was asked, what was found and what to do.
+"""
+
+
+class GraphGradError(Exception):
+    """Base of every error that graphgrad raises on purpose."""
+
+
+class RegistrationError(GraphGradError, ValueError):
+    """A gradient name is taken, unknown, or not usable."""
+
+
+class OverrideError(GraphGradError, ValueError):
+    """An override cannot do what was asked of it, so it does nothing at all."""
+
+
+class GradientError(GraphGradError, ValueError):
+    """A gradient function broke its contract: count, dtype, shape or kind of what it returned."""
+
+
+class ForwardError(GraphGradError, RuntimeError):
+    """A numpy forward raised, or returned another count, dtype or shape than was declared."""
+
+
+class ResultFileError(GraphGradError, ValueError):
+    """A result file is missing, truncated, foreign, or newer than this graphgrad."""
+
+
+class UsageError(GraphGradError):
+    """A command was given something it cannot work with; the command line exits with status 2."""
+
+
+class OverrideWarning(UserWarning):
+    """An override matched no op, or no gradient went through what it tagged."""
