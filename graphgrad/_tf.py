@@ -1,16 +1,24 @@
 """The one room that touches tensorflow.python: TensorFlow's private parts behind small verbs.
 
 Charter. Everything graphgrad needs of TensorFlow that has no public name is here, and nowhere else;
-each verb names the private symbol it stands on and the versions it was seen to work with (1.15.5,
-2.15.1 and 2.21.0 unless it says otherwise). The rest of the package sees graphs, operations,
-tensors and plain functions. Importing this module imports TensorFlow and changes nothing in it.
+each verb names the private symbol it stands on. All were seen to work on 1.15.5, 2.15.1 and 2.21.0
+unless the verb says otherwise. The rest of the package sees graphs, operations, tensors and plain
+functions. Importing this module imports TensorFlow and changes nothing in it.
 """
 import contextlib
-import weakref
+import sys
+import threading
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
+from tensorflow.python.eager import execute as _execute
 from tensorflow.python.framework import ops as _ops
+from tensorflow.python.ops import gen_script_ops, script_ops
+
+try:
+    from tensorflow.python.eager import record as _tape  # 2.11 and later
+except ImportError:
+    from tensorflow.python.eager import tape as _tape
 
 v1 = tf.compat.v1
 VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
@@ -21,7 +29,55 @@ BODIES_KEEP_OPERATIONS = VERSION >= (2, 0)
 _TAG = "_gradient_op_type"
 
 
-# --- Tags -------------------------------------------------------------------------------------------
+# --- TensorFlow's gradient registry: ops._gradient_registry, a registry.Registry ----------------------
+
+_registry = _ops._gradient_registry
+
+
+def register(name, gradient):
+    """Enter a gradient function under a name; KeyError if TensorFlow has the name already."""
+    _registry.register(gradient, name)
+
+
+def unregister(name):
+    """Take a name out again (Registry._registry, a dict); quiet if it is not there."""
+    _registry._registry.pop(name, None)
+
+
+def registered_gradient(name):
+    """The function that a name stands for in TensorFlow; None for "not differentiable"; KeyError if unknown."""
+    try:
+        return _registry.lookup(name)
+    except LookupError:
+        raise KeyError(name) from None
+
+
+def registered_names():
+    """Every name in TensorFlow's gradient registry: op types and names of overrides."""
+    return list(_registry.list())
+
+
+def is_op_type(name):
+    """Whether this process has an operation of that type, custom op libraries included."""
+    from tensorflow.python.framework import op_def_registry
+    if hasattr(op_def_registry, "get"):   # 2.x
+        return op_def_registry.get(name) is not None
+    return name in op_def_registry.get_registered_ops()
+
+
+def op_types():
+    """Names to suggest when an op type is misspelt: everything with a raw op or a registered gradient."""
+    return sorted(set(name for name in dir(tf.raw_ops) if name[:1].isupper()) | set(
+        name for name in registered_names() if is_op_type(name)))
+
+
+# --- Tags and bindings ------------------------------------------------------------------------------
+#
+# A tag is the attribute _gradient_op_type in an operation's NodeDef: it names a gradient, is saved with
+# the graph, and is what tf.Graph.gradient_override_map writes. A binding is a Python function put on one
+# operation object: it is what tf.gradients calls for that operation, whatever the tag says; it is not
+# saved, needs no registered name and, unlike a tag, can be put on and taken off an operation that a
+# Session has run without TensorFlow's mutation warning.
 
 def tag_of(op):
     """The gradient name an operation is tagged with (NodeDef attribute ``_gradient_op_type``), or None."""
@@ -31,54 +87,301 @@ def tag_of(op):
         return None
 
 
+def tag(op, name):
+    """Write the tag. Operation._set_attr; only for operations that no Session has run yet."""
+    op._set_attr(_TAG, attr_value_pb2.AttrValue(s=name.encode()))
+
+
+class _Binding:
+    __slots__ = ("gradient", "covered", "tensorflows")
+
+    def __init__(self, gradient, covered, tensorflows):
+        self.gradient = gradient        # what tf.gradients calls
+        self.covered = covered          # the binding below this one, or None
+        self.tensorflows = tensorflows  # Operation._gradient_function as TF had set it (function calls, 2.x)
+
+
+#: The name that a bound operation answers to on TF 1.15, where Operation has no _gradient_function.
+_BOUND = "graphgrad.bound"
+
+
+def bind(op, gradient):
+    """Make tf.gradients call ``gradient(op, *grads)`` for this operation; ``unbind`` takes it off again.
+
+    Stands on Operation._gradient_function on 2.x. On 1.15 ops.get_gradient_function asks the operation
+    for its tag and looks that up: there the operation answers with the name of one registered function
+    that calls the binding.
+    """
+    covered = getattr(op, "_graphgrad_binding", None)
+    tensorflows = getattr(op, "_gradient_function", None) if covered is None else covered.tensorflows
+    op._graphgrad_binding = _Binding(gradient, covered, tensorflows)
+    if VERSION >= (2, 0):
+        op._gradient_function = gradient
+    elif covered is None:
+        _answer_with_binding(op)
+
+
+def unbind(op):
+    """Take the innermost binding off, uncovering the one below or TensorFlow's own."""
+    binding = op._graphgrad_binding
+    op._graphgrad_binding = binding.covered
+    if VERSION >= (2, 0):
+        op._gradient_function = binding.covered.gradient if binding.covered else binding.tensorflows
+    elif binding.covered is None:
+        del op.get_attr
+
+
+def bound_gradient(op):
+    """The function bound to an operation, or None."""
+    binding = getattr(op, "_graphgrad_binding", None)
+    return binding.gradient if binding else None
+
+
+def is_bound_still(op):
+    """Whether the binding is still what tf.gradients will call: TF sets _gradient_function of calls late."""
+    return VERSION < (2, 0) or op._gradient_function is op._graphgrad_binding.gradient
+
+
+def own_gradient(op):
+    """The gradient TensorFlow itself would use for an operation, whatever tags and bindings say.
+
+    Returns the function, or None for "not differentiable"; KeyError if its type has no gradient.
+    """
+    binding = getattr(op, "_graphgrad_binding", None)
+    calls_own = binding.tensorflows if binding else getattr(op, "_gradient_function", None)
+    if calls_own is not None:
+        return calls_own
+    if VERSION < (2, 0) and op.type in ("PartitionedCall", "StatefulPartitionedCall"):
+        # 1.15 gives each traced function a gradient under a name of its own, and tags the call with it.
+        return registered_gradient(tag_of(op) or op.type)
+    return registered_gradient(op.type)
+
+
+def _answer_with_binding(op):
+    try:
+        registered_gradient(_BOUND)
+    except KeyError:
+        register(_BOUND, lambda op, *grads: bound_gradient(op)(op, *grads))
+    asked_by_gradients = _ops.get_gradient_function.__code__
+
+    def get_attr(name):
+        # Anybody else who asks is told the tag that is in the NodeDef.
+        if name == _TAG and sys._getframe(1).f_code is asked_by_gradients:
+            return _BOUND.encode()
+        return type(op).get_attr(op, name)
+
+    op.get_attr = get_attr
+
+
+def is_function_body(graph):
+    """Whether a graph is the body of a function, loop or branch (func_graph.FuncGraph), not a graph of its own."""
+    return hasattr(graph, "outer_graph")
+
+
+def outermost(graph):
+    """The graph that a body was built in, at the end of the chain of ``outer_graph``."""
+    while getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph
+    return graph
+
+
+def keep_alive(graph, thing):
+    """Let a graph own an object, together with the graphs it is a body in.
+
+    In eager mode the last of those is the global default graph, which never dies: that one does not.
+    """
+    chain = [graph]
+    while getattr(chain[-1], "outer_graph", None) is not None:
+        chain.append(chain[-1].outer_graph)
+    if len(chain) > 1 and not is_function_body(chain[-1]) and _ops.executing_eagerly_outside_functions():
+        chain.pop()
+    for owner in chain:
+        if not hasattr(owner, "_graphgrad_owned"):
+            owner._graphgrad_owned = {}
+        owner._graphgrad_owned[id(thing)] = thing
+
+
+# --- Python functions as operations -------------------------------------------------------------------
+
+def python_operation(function, token, inputs, output_dtypes, stateful, name):
+    """Add a PyFunc or PyFuncStateless that runs ``function``; returns its output tensors.
+
+    gen_script_ops, and script_ops._py_funcs, the table in which the kernel looks its token up. TF's own
+    tokens are pyfunc_0, pyfunc_1, ... in every process, so that a graph from elsewhere, or one placed on
+    another task, runs whatever function has that number there. The caller must keep ``function`` alive:
+    the table holds it weakly.
+    """
+    script_ops._py_funcs._funcs[token] = function
+    make = gen_script_ops.py_func if stateful else gen_script_ops.py_func_stateless
+    outputs = make(input=inputs, token=token, Tout=output_dtypes, name=name)
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def set_integer(op, attribute, value):
+    """Write an attribute of our own into a NodeDef; its name must begin with an underscore."""
+    op._set_attr(attribute, attr_value_pb2.AttrValue(i=value))
+
+
+def integer(op, attribute):
+    """Read such an attribute; None if it is not there."""
+    try:
+        return type(op).get_attr(op, attribute)
+    except (ValueError, AttributeError):
+        return None
+
+
+# --- Tapes ------------------------------------------------------------------------------------------
+
+_tape_lock = threading.Lock()
+_tape_users = 0
+
+
+@contextlib.contextmanager
+def tapes_follow_bindings():
+    """While open, a GradientTape that records a bound operation of a graph records its binding.
+
+    TensorFlow's tapes look an operation's type up and see neither tags nor bindings. Generated op
+    functions hand what they built to ``execute.record_gradient``, looked up at each call: that is
+    wrapped while at least one such block is open, in any thread. What is not bound passes through.
+    """
+    global _tape_users
+    with _tape_lock:
+        if _tape_users == 0:
+            _execute.record_gradient = _record_binding
+        _tape_users += 1
+    try:
+        yield
+    finally:
+        with _tape_lock:
+            _tape_users -= 1
+            if _tape_users == 0:
+                _execute.record_gradient = _record_gradient
+
+
+_record_gradient = _execute.record_gradient
+
+
+def _record_binding(op_name, inputs, attrs, results, *more):
+    op = getattr(results[0], "op", None) if results and not _is_eager(results[0]) else None
+    gradient = bound_gradient(op) if op is not None else None
+    if gradient is None:
+        return _record_gradient(op_name, inputs, attrs, results, *more)
+
+    def backward(*grads):
+        got = gradient(op, *grads)
+        return list(got) if isinstance(got, (list, tuple)) else [got]
+
+    return _tape.record_operation(op_name, list(results), list(inputs), backward)
+
+
+def _is_eager(tensor):
+    return isinstance(tensor, _ops.EagerTensor)
+
+
 # --- Bodies -----------------------------------------------------------------------------------------
 
-def bodies_of(op):
-    """The traced graphs that an operation runs: of while, cond, case (control flow v2) and function calls.
+_BODIES = {
+    # op type: (NodeDef attribute with the function's name, attribute on the operation with its traced graph)
+    "While": (("cond", "_cond_graph"), ("body", "_body_graph")),
+    "If": (("then_branch", "_true_graph"), ("else_branch", "_false_graph")),
+    "Case": (("branches", "_branch_graph_{}"),),
+    "PartitionedCall": (("f", None),),
+}
+_BODIES.update({"Stateless" + name: _BODIES[name] for name in ("While", "If", "Case")})
+_BODIES["StatefulPartitionedCall"] = _BODIES["PartitionedCall"]
 
-    Stands on Graph._get_function(name).graph and on the ``_body_graph``-like attributes that TF keeps
-    on the operation. A function that is known by its serialized form alone (an imported graph) has no
-    traced graph and is not listed; ``body_names`` has it.
+
+class Body:
+    """One function that an operation runs: a loop's condition or body, a branch, or a called function.
+
+    Attributes:
+        name: the name of the function in the graph's library.
+        graph: the traced graph that TensorFlow differentiates, or None where it rebuilds one from the
+            serialized function each time (TF 1.15; imported graphs).
+        operations: (name, type) of each operation in it; known in either case.
     """
+
+    def __init__(self, name, graph, operations):
+        self.name = name
+        self.graph = graph
+        self.operations = operations
+
+
+def is_call(op):
+    """Whether an operation calls a function that other operations may call too."""
+    return op.type in ("PartitionedCall", "StatefulPartitionedCall")
+
+
+def has_bodies(op):
+    """Whether an operation runs functions: control flow v2 and calls."""
+    return op.type in _BODIES
+
+
+def bodies_of(op):
+    """The functions an operation runs. Stands on Graph._get_function and the traced graphs TF keeps on operations."""
     bodies = []
-    for name in body_names(op):
-        body = _traced_graph(op.graph, name)
-        if body is not None:
-            bodies.append(body)
+    for attribute, kept_as in _BODIES.get(op.type, ()):
+        value = type(op).get_attr(op, attribute)
+        for index, function in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+            definition = _library_function(op.graph, function.name)
+            traced = getattr(op, kept_as.format(index), None) if kept_as else None
+            if traced is None and definition is not None and BODIES_KEEP_OPERATIONS and is_call(op):
+                traced = getattr(definition, "graph", None)
+            if traced is not None:
+                operations = [(inner.name, inner.type) for inner in traced.get_operations()]
+            elif definition is not None:
+                operations = [(node.name, node.op) for node in _function_def(definition).node_def]
+            else:
+                operations = []
+            bodies.append(Body(function.name, traced, operations))
     return bodies
 
 
-_BODY_ATTRIBUTES = {
-    "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
-    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
-    "Case": ("branches",), "StatelessCase": ("branches",),
-    "PartitionedCall": ("f",), "StatefulPartitionedCall": ("f",),
-}
-
-
-def body_names(op):
-    """The names of the library functions that an operation runs, for the op types that can be differentiated."""
-    names = []
-    for attribute in _BODY_ATTRIBUTES.get(op.type, ()):
-        value = op.get_attr(attribute)
-        names += [f.name for f in (value if isinstance(value, (list, tuple)) else [value])]
-    return names
-
-
-def _traced_graph(graph, name):
+def _library_function(graph, name):
     while graph is not None:
         function = graph._get_function(name)
         if function is not None:
-            # A function made from its serialized form alone raises AttributeError or has None here.
-            return getattr(function, "graph", None)
+            return function
         graph = getattr(graph, "outer_graph", None)
     return None
 
 
+def _function_def(function):
+    """The FunctionDef of a library function; ``definition`` is a property, ``cached_definition`` newer than it."""
+    return function.cached_definition if hasattr(function, "cached_definition") else function.definition
+
+
+def untagged(op, body):
+    """(name, type) of the operations in a body of ``op`` that carry no tag."""
+    if body.graph is not None:
+        return [(inner.name, inner.type) for inner in body.graph.get_operations() if tag_of(inner) is None]
+    definition = _function_def(_library_function(op.graph, body.name))
+    return [(node.name, node.op) for node in definition.node_def if _TAG not in node.attr]
+
+
+def backward_cache(op):
+    """The dict in which TF keeps the backward functions it built for a called function, or None if unknown.
+
+    ConcreteFunction's _DelayedRewriteGradientFunctions._cached_function_pairs, 2.x: the method bound
+    to it is the call's _gradient_function.
+    """
+    owner = getattr(own_gradient(op), "__self__", None)
+    return getattr(owner, "_cached_function_pairs", None)
+
+
+def number_of(op):
+    """The ``version`` of its graph right after an operation was added (Operation._id; one more than it on 2.x)."""
+    return op._id if VERSION < (2, 0) else op._id - 1
+
+
+def operations_since(graph, version):
+    """The operations added to a graph after its ``version`` was that number, in order."""
+    return [op for op in graph.get_operations() if number_of(op) > version]
+
+
 def operations_with_bodies(graph):
-    """Every (operation, body path) of a graph, bodies included; the path is () in the graph itself."""
-    stack = [(graph, ())]
-    seen = set()
+    """Every (operation, body path) of a graph, traced bodies included; the path is () in the graph itself."""
+    stack, seen = [(graph, ())], set()
     while stack:
         current, path = stack.pop()
         if id(current) in seen:
@@ -86,8 +389,9 @@ def operations_with_bodies(graph):
         seen.add(id(current))
         for op in current.get_operations():
             yield op, path
-            if op.type in _BODY_ATTRIBUTES:
-                stack += [(body, path + (op.name,)) for body in bodies_of(op)]
+            for body in bodies_of(op) if has_bodies(op) else ():
+                if body.graph is not None:
+                    stack.append((body.graph, path + (op.name,)))
 
 
 # --- Watching, for the script runner ----------------------------------------------------------------

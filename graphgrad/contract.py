@@ -1,0 +1,121 @@
+"""What a gradient function owes its operation, checked each time it is called.
+
+``fn(op, *grads)`` takes one gradient per output and returns one per input: a tensor (or IndexedSlices) of
+that input's dtype and a compatible static shape, or None. TensorFlow lets most breaches through, or fails
+somewhere else with another operation's name; here each is one sentence that names the rule, the file and
+line where it was defined, the operation and its type, what came and what was wanted.
+"""
+import inspect
+
+from . import _tf
+from ._tf import tf
+from .errors import GradientError
+
+_NO_GRADIENT_DTYPES = (tf.resource, tf.variant)   # handles: the gradient has the dtype of what they refer to
+
+
+#: On the IdentityN of a tf_func_with_grad: how many of its inputs are the function's outputs.
+OUTPUTS_ATTRIBUTE = "_graphgrad_outputs"
+
+
+def function_outputs(op):
+    """The number of outputs if an operation stands for a tf_func_with_grad, else None."""
+    return _tf.integer(op, OUTPUTS_ATTRIBUTE) if op.type == "IdentityN" else None
+
+
+class FunctionOperation:
+    """What the gradient function of a tf_func_with_grad is given as ``op``: its inputs and outputs.
+
+    The same attributes as of a py_func's operation, so that one gradient function serves both.
+
+    Attributes:
+        name, type, graph: of the operation that stands for the function.
+        inputs: the tensors in ``inp``, in order.
+        outputs: the tensors that the forward returned.
+        node: the ``tf.Operation`` itself, an IdentityN of outputs and inputs.
+    """
+
+    def __init__(self, node, outputs):
+        self.node = node
+        self.name = node.name
+        self.type = node.type
+        self.graph = node.graph
+        self.inputs = tuple(node.inputs)[outputs:]
+        self.outputs = list(node.outputs)[:outputs]
+
+
+def call_gradient(function, name, place, op, grads):
+    """Call ``function(op, *grads)`` and return its gradients, one per input of ``op``, as a checked list."""
+    where = "Gradient {!r} ({}) of operation {!r} (type {})".format(name, place, op.name, op.type)
+    _check_arity(function, where, op, grads)
+    result = function(op, *grads)
+    if result is None:
+        if _is_tensorflows(function):
+            return [None] * len(op.inputs)
+        raise GradientError(
+            "{} returned None: a return statement may be missing. Return one gradient per input ({}); "
+            "[None] says that an input has none.".format(where, _inputs(op)))
+    if isinstance(result, tf.IndexedSlices) or not isinstance(result, (list, tuple)):
+        result = [result]
+    result = list(result)
+    if len(result) != len(op.inputs):
+        raise GradientError("{} returned {}, but the operation has {}: return one gradient per input.".format(
+            where, _count(len(result), "gradient"), _inputs(op)))
+    for index, (gradient, tensor) in enumerate(zip(result, op.inputs)):
+        if gradient is not None:
+            _check_one(gradient, tensor, "{}, for input {} ({})".format(where, index, tensor.name))
+    return result
+
+
+def _check_arity(function, where, op, grads):
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):   # built in
+        return
+    try:
+        signature.bind(op, *grads)
+    except TypeError:
+        raise GradientError(
+            "{} is written as {}, but is called with the operation and {}, one per output: write it as "
+            "fn(op, {}).".format(
+                where, signature, _count(len(grads), "gradient"),
+                ", ".join(["grad"] if len(grads) == 1 else ["grad{}".format(i) for i in range(len(grads))]))) from None
+
+
+def _check_one(gradient, tensor, where):
+    if not isinstance(gradient, (tf.Tensor, tf.IndexedSlices)) and not hasattr(gradient, "_as_graph_element"):
+        raise GradientError("{}, is a {}, not a tensor: compute it with TensorFlow operations, or wrap it in "
+                            "tf.constant or tf.py_func.".format(where, _kind(gradient)))
+    wanted, came = tensor.dtype.base_dtype, gradient.dtype.base_dtype
+    if wanted in _NO_GRADIENT_DTYPES:
+        return
+    if came != wanted:
+        raise GradientError("{}, has dtype {}, but the input has {}: cast the gradient, or compute it in {}.".format(
+            where, came.name, wanted.name, wanted.name))
+    shape = gradient.dense_shape if isinstance(gradient, tf.IndexedSlices) else gradient
+    if isinstance(gradient, tf.IndexedSlices):
+        if shape is None or tf.get_static_value(shape) is None:
+            return
+        came_shape = tf.TensorShape(tf.get_static_value(shape))
+    else:
+        came_shape = gradient.shape
+    if not came_shape.is_compatible_with(tensor.shape):
+        raise GradientError("{}, has shape {}, but the input has {}: sum it over the dimensions that were "
+                            "broadcast, or reshape it.".format(where, came_shape, tensor.shape))
+
+
+def _is_tensorflows(function):
+    return (getattr(function, "__module__", None) or "").startswith(("tensorflow.", "tensorflow_core."))
+
+
+def _kind(value):
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else "{}.{}".format(kind.__module__, kind.__name__)
+
+
+def _inputs(op):
+    return _count(len(op.inputs), "input")
+
+
+def _count(number, noun):
+    return "{} {}{}".format(number, noun, "" if number == 1 else "s")

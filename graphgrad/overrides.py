@@ -1,0 +1,387 @@
+"""override_gradients: the three forms of an override, and what each does to a graph.
+
+1. ``with override:`` tags the operations built in the block, in the graph and in every body built in it;
+2. ``with override.on(graph):`` binds operations that exist, and puts them back (see ``existing.py``);
+3. ``override(callable)`` runs a Keras model, tf.function or plain function under the override.
+"""
+import collections
+import contextlib
+import inspect
+import threading
+import warnings
+import weakref
+
+from . import _tf, existing, op_types
+from ._tf import tf
+from .errors import OverrideError, OverrideWarning
+from .registry import GradientRecord, resolve
+from .report import GraphLog, make_report, place_in_graph
+
+
+def override_gradients(gradients, strict=False, require="each"):
+    """Override the gradients of types of operations.
+
+    Everything is checked here, before anything is installed anywhere.
+
+    Args:
+        gradients: dict from op type ("Relu") to what its gradient shall be: a function
+            ``fn(op, *grads)`` that returns one gradient per input, the name of a registered gradient, an op type
+            whose gradient to use ("Identity"), or None for no gradient.
+        strict: raise OverrideError where otherwise an OverrideWarning says that a key matched no operation.
+        require: "each" key must match an operation, or "any" one of them (for a family of op types, of which a
+            network need not have all).
+
+    Returns:
+        An Override: use it as ``with override:``, ``with override.on(graph):`` or ``override(callable)``.
+
+    Raises:
+        OverrideError: a key is no op type (with close matches), or the map is empty or no dict.
+        RegistrationError: a value names a gradient that nobody registered.
+        TypeError: a value is neither a function, a name nor None.
+    """
+    return Override(gradients, strict=strict, require=require)
+
+
+class Override:
+    """A checked map from op types to gradients. Made by ``override_gradients``; use it as often as you like.
+
+    Entering nests, also within itself: the innermost override of a type wins. Like
+    ``tf.Graph.gradient_override_map``, a ``with`` block holds for its graph, so that a second thread which builds in
+    the same graph at the same time is inside it too.
+    """
+
+    def __init__(self, gradients, strict=False, require="each"):
+        if not isinstance(gradients, dict) or not gradients:
+            raise OverrideError(
+                "override_gradients takes a non-empty dict from op types to gradients, such as "
+                "{{'Relu': guided_relu}}, but got {!r}.".format(gradients))
+        if require not in ("each", "any"):
+            raise OverrideError("require must be 'each' or 'any', but got {!r}.".format(require))
+        for key in gradients:
+            op_types.check_op_type(key)
+        self.strict = strict
+        self.require = require
+        self._choices = {key: Choice(key, *resolve(value)) for key, value in gradients.items()}
+        self._logs = weakref.WeakKeyDictionary()
+        self._last_log = None
+        self._instead = {}
+        self._open = threading.local()
+
+    @property
+    def gradients(self):
+        """Dict from op type to the name that its operations are tagged with."""
+        return {key: choice.tag for key, choice in self._choices.items()}
+
+    @property
+    def report(self):
+        """What this override did so far: a Report, made anew each time."""
+        logs = list(self._logs.values())
+        if self._last_log is not None and self._last_log not in logs:
+            logs.append(self._last_log)
+        return make_report(repr(self), self.gradients, logs, self._instead)
+
+    def __repr__(self):
+        return "Override({})".format(", ".join("{} -> {}".format(*item) for item in self.gradients.items()))
+
+    # 1. Operations built in a block.
+
+    def __enter__(self):
+        if tf.executing_eagerly():
+            raise OverrideError(
+                "A 'with' block overrides the operations of a graph, and in eager mode there is none. Call the model "
+                "or function through the override instead: guided = override_gradients({...}); y = guided(model)(x). "
+                "Or build inside a tf.Graph().as_default() block or a tf.function.")
+        graph = _tf.v1.get_default_graph()
+        if graph.finalized:
+            raise OverrideError("The default graph is finalized, so nothing can be built in it under an override. "
+                                "Enter the block before the graph is finalized, or use override.on(graph).")
+        block = _Block(self, graph)
+        block.open()
+        self._stack().append(block)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        block = self._stack().pop()
+        block.close()
+        if kind is None:
+            block.tell()
+        return False
+
+    def _stack(self):
+        if not hasattr(self._open, "blocks"):
+            self._open.blocks = []
+        return self._open.blocks
+
+    # 2. Operations that exist already.
+
+    def on(self, graph=None, where=None, between=None):
+        """Override operations that exist already, for as long as the block is open.
+
+        Nothing is written into the graph: when the block closes, every operation is as it was. Operations in
+        the bodies of loops, branches and functions are reached too; where TensorFlow would not
+        use them, this refuses.
+
+        Args:
+            graph: the ``tf.Graph``; by default the current one.
+            where: which operations of the types to take: a str, a regular expression that must match from the
+                start of the operation's name (``"block1/"`` is a scope), or a predicate ``fn(op) -> bool``. The
+                name of an operation in a body begins with that of the operation that runs it (``"while/Relu"``).
+            between: ``(xs, ys)``, tensors or lists of tensors: only operations on a path from an x to a y.
+
+        Returns:
+            A context manager that gives this Override.
+
+        Raises:
+            OverrideError: an operation cannot be overridden so: TF has already built and kept the
+                backward function that it is part of, or (TF 1.15, imported graphs) rebuilds its body from the
+                serialized form.
+        """
+        return existing.override_existing(self, graph, where, between)
+
+    # 3. A callable.
+
+    def __call__(self, function):
+        """Wrap a callable so that whatever it builds is built under this override.
+
+        Works in eager mode, in a ``tf.function`` and in a graph. Signature, nested outputs and variables are the
+        callable's own; attributes (``trainable_variables``) are passed through. Traced once per input
+        signature, like any ``tf.function``.
+
+        Args:
+            function: a Keras model or layer, a ``tf.function`` or a plain function.
+
+        Returns:
+            A callable like it.
+
+        Raises:
+            OverrideError: it cannot be called.
+        """
+        if not callable(function):
+            raise OverrideError("An override is called with a model or function to wrap, but got {!r}.".format(function))
+        return _Overridden(self, function)
+
+    # What blocks share.
+
+    def log_for(self, graph):
+        """The GraphLog of a graph."""
+        if graph not in self._logs:
+            self._logs[graph] = GraphLog(graph)
+        self._last_log = self._logs[graph]
+        return self._last_log
+
+    def choice_for(self, op_type):
+        """The Choice for a type of operation, or None."""
+        return self._choices.get(op_type)
+
+    @property
+    def choices(self):
+        """Dict from op type to Choice."""
+        return self._choices
+
+    def tell(self, message):
+        """Warn, or raise if strict."""
+        if self.strict:
+            raise OverrideError(message)
+        warnings.warn(message, OverrideWarning, stacklevel=4)
+
+    def tell_unmatched(self, matched, present, place, stacklevel=4):
+        """Warn, or raise if strict, about keys that matched no operation.
+
+        Args:
+            matched: the keys that did.
+            present: dict from the op types that were there to their numbers.
+            place: "in the block" or the like.
+            stacklevel: for warnings.warn.
+        """
+        unmatched = [key for key in self._choices if key not in matched]
+        if not unmatched or (self.require == "any" and matched):
+            return
+        parts = []
+        for key in unmatched:
+            related = op_types.relatives(key, present)
+            self._instead[key] = {name: present[name] for name in related or _most_common(present)}
+            parts.append("{!r} matched no operation {}".format(key, place) + (
+                "; there were {}".format(_counted(self._instead[key])) if present else "; nothing was there"))
+            if related:
+                parts[-1] += " (TensorFlow {} may write it so)".format(tf.__version__)
+        message = "; ".join(parts) + ". The gradient there is the ordinary one."
+        if self.strict:
+            raise OverrideError(message)
+        warnings.warn(message, OverrideWarning, stacklevel=stacklevel)
+
+
+class Choice:
+    """What one op type is given: the tag for the NodeDef and the gradient to bind.
+
+    Attributes:
+        key: the op type.
+        tag: the registered name.
+        gradient: ``fn(op, *grads)``, which checks what it returns.
+    """
+
+    __slots__ = ("key", "tag", "gradient")
+
+    def __init__(self, key, tag, gradient):
+        self.key = key
+        self.tag = tag
+        self.gradient = gradient
+
+    def bind(self, op, log):
+        """Bind the gradient to an operation, and log it now and when it is differentiated."""
+        where = place_in_graph(op)
+        log.tag(self.key, where)
+        _tf.bind(op, _Watched(self, log, where))
+
+
+class _Watched:
+    """A gradient bound to one operation, which logs that tf.gradients went through it."""
+
+    __slots__ = ("choice", "log", "where", "__weakref__")
+
+    def __init__(self, choice, log, where):
+        self.choice = choice
+        self.log = log
+        self.where = where
+
+    def __call__(self, op, *grads):
+        self.log.went_through(self.choice.key, self.where)
+        return self.choice.gradient(op, *grads)
+
+
+class _Block:
+    """One open ``with override:`` in one graph.
+
+    The main graph gets TensorFlow's own gradient_override_map, so that it holds exactly what it always held. A
+    device function, which TensorFlow calls for each operation created in the scope, in
+    bodies too, and which is part of tf.function's cache key, does the rest: it binds, logs, and tags in bodies.
+    """
+
+    def __init__(self, override, graph):
+        self.override = override
+        self.graph = graph
+        self.log = override.log_for(graph)
+        self.first = graph.version
+        self.seen = 0                              # operations of this graph that the device function was shown
+        self.present = collections.Counter()       # op types built in the block, bodies included
+        self.matched = set()
+        self.hidden = []
+        self._scopes = contextlib.ExitStack()
+
+    def open(self):
+        for choice in self.override.choices.values():
+            if isinstance(choice.gradient, GradientRecord):
+                choice.gradient.observers.add(self.log)
+                if not choice.gradient.lasting:
+                    _tf.keep_alive(self.graph, choice.gradient)
+        with contextlib.ExitStack() as scopes:
+            scopes.enter_context(_tf.tapes_follow_bindings())
+            scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
+            scopes.enter_context(self.graph.device(self._see))
+            self._scopes = scopes.pop_all()
+
+    def close(self):
+        try:
+            self._scopes.close()
+        finally:
+            self.log.spans.append((self.first, self.graph.version))
+        if self.graph.version - self.first != self.seen:
+            self._sweep()
+
+    def tell(self):
+        self.override.tell_unmatched(self.matched, self.present, "built in the block")
+        if self.hidden:
+            self.override.tell(
+                "{} inside functions built under tf.device(None) or tf.colocate_with were out of reach of the override: "
+                "{}. Their gradient is the ordinary one; open the block inside that scope.".format(
+                    "Operations" if len(self.hidden) > 1 else "An operation", ", ".join(self.hidden)))
+
+    def _see(self, op):
+        """Be the device function: called with each new operation; leaves its device as it is."""
+        kind = op.type
+        self.present[kind] += 1
+        if op.graph is self.graph:
+            self.seen += 1
+        choice = self.override.choice_for(kind)
+        if choice is not None:
+            self._take(op, choice)
+        return op.device
+
+    def _take(self, op, choice):
+        tag = _tf.tag_of(op)
+        if _tf.bound_gradient(op) is not None:
+            self.log.skip(choice.key, place_in_graph(op), "taken by an inner override")
+        elif tag is not None and tag != choice.tag:
+            self.log.skip(choice.key, place_in_graph(op), "tagged {!r} by an inner scope".format(tag))
+        else:
+            if tag is None:
+                _tf.tag(op, choice.tag)
+            choice.bind(op, self.log)
+        self.matched.add(choice.key)
+
+    def _sweep(self):
+        """Find what tf.device(None) and colocate_with kept from the device function."""
+        for op in _tf.operations_since(self.graph, self.first):
+            choice = self.override.choice_for(op.type)
+            if choice is not None and _tf.bound_gradient(op) is None and _tf.tag_of(op) == choice.tag:
+                self.present[op.type] += 1
+                self._take(op, choice)
+            if _tf.has_bodies(op):
+                self._sweep_bodies(op)
+
+    def _sweep_bodies(self, op):
+        for body in _tf.bodies_of(op):
+            if body.graph is None or _tf.is_call(op):   # rebuilt at tf.gradients, or shared with other callers
+                for name, key in _tf.untagged(op, body):
+                    if key in self.override.choices:
+                        where = "{}: {}".format(body.name, name)
+                        self.log.skip(key, where, "in a function hidden by tf.device(None) or colocate_with")
+                        self.hidden.append(where)
+                continue
+            for inner in body.graph.get_operations():
+                choice = self.override.choice_for(inner.type)
+                if choice is not None and _tf.bound_gradient(inner) is None:
+                    self._take(inner, choice)
+                if _tf.has_bodies(inner):
+                    self._sweep_bodies(inner)
+
+
+class _Overridden:
+    """A callable under an override: form 3."""
+
+    def __init__(self, override, function):
+        self._override = override
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+        try:
+            self.__signature__ = inspect.signature(getattr(function, "python_function", function))
+        except (TypeError, ValueError):
+            pass
+
+        def under_override(*args, **kwargs):
+            with override:
+                return function(*args, **kwargs)
+
+        self._in_graph = under_override
+        self._in_eager = tf.function(under_override)
+
+    def __call__(self, *args, **kwargs):
+        if tf.executing_eagerly():
+            return self._in_eager(*args, **kwargs)
+        return self._in_graph(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or "__wrapped__" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self):
+        return "{!r} under {!r}".format(self.__wrapped__, self._override)
+
+
+def _most_common(present, number=5):
+    return [name for name, _ in collections.Counter(present).most_common(number)]
+
+
+def _counted(numbers):
+    return ", ".join("{} ({})".format(name, number) for name, number in numbers.items())
