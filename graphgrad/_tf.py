@@ -264,6 +264,10 @@ _record_gradient = _execute.record_gradient
 def _record_binding(op_name, inputs, attrs, results, *more):
     op = getattr(results[0], "op", None) if results and not _is_eager(results[0]) else None
     gradient = bound_gradient(op) if op is not None else None
+    if gradient is None and op is not None:
+        # Not bound yet: tf.device(None) hid it, and TensorFlow's own map has tagged it.
+        name = tag_of(op)
+        gradient = registered_gradient(name) if name and not name.startswith("CustomGradient-") else None
     if gradient is None:
         return _record_gradient(op_name, inputs, attrs, results, *more)
 

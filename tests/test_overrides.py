@@ -1,0 +1,560 @@
+"""Form 1, ``with override:``. Tests are named by the point of the design they hold to: 4.1 to 4.11.
+
+The override returns 42 where the gradient of Relu at [-1, 2] is [0, 1]: closed forms, as measured on real TF.
+"""
+import gc
+import threading
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+from conftest import tf
+
+import graphgrad as gg
+from graphgrad import _tf
+
+FORTY_TWO = [42.0, 42.0]
+ORDINARY = [0.0, 1.0]
+
+
+def forty_two(op, grad):
+    return 0.0 * grad + 42.0
+
+
+@pytest.fixture
+def x(graph):
+    return tf.constant([-1.0, 2.0])
+
+
+def relu_gradient(y, x, run):
+    return run(tf.gradients(y, x)[0]).tolist()
+
+
+def state_of(graph):
+    """Everything an override may touch in a graph."""
+    return (dict(graph._gradient_override_map), graph._device_functions_outer_to_inner,
+            [_tf.tag_of(op) for op in graph.get_operations()])
+
+
+# 4.1 In the main graph, bit for bit what TensorFlow's own map gives.
+
+def test_4_1_same_graph_def_as_tensorflows_map(run):
+    """The graph built under an override is, node for node, the graph built under TensorFlow's own map."""
+    def build(scope):
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [None, 3], name="x")
+            with scope(graph):
+                y = tf.nn.relu(tf.sign(x) * x + tf.nn.elu(x))
+                dx = tf.gradients(y, x, name="dx")[0]
+            assert dx is not None
+            return graph.as_graph_def(add_shapes=True)
+
+    gg.register_gradient("test_4_1.Relu")(forty_two)
+    gradients = {"Relu": "test_4_1.Relu", "Sign": "Identity"}
+    ours = build(lambda graph: gg.override_gradients(gradients))
+    theirs = build(lambda graph: graph.gradient_override_map(gradients))
+    assert ours == theirs
+
+
+def test_4_1_gradient_operations_built_inside_the_block_are_tagged(x, run):
+    """tf.gradients inside the block: d2|x| under {Sign: Identity} is 1, as TensorFlow's map gives, not 0."""
+    with gg.override_gradients({"Sign": "Identity"}):
+        first = tf.gradients(tf.abs(x), x)[0]
+        second = tf.gradients(first, x)[0]
+    assert run(second).tolist() == [1.0, 1.0]
+
+
+def test_4_1_the_innermost_override_wins(x, run):
+    """Of nested blocks, and of a block and TensorFlow's own map, the innermost decides."""
+    def seven(op, grad):
+        return 7.0 * grad
+
+    gg.register_gradient("test_4_1.seven")(seven)
+    outer = gg.override_gradients({"Relu": forty_two})
+    with outer:
+        with gg.override_gradients({"Relu": seven}):
+            ours = tf.nn.relu(x)
+        with x.graph.gradient_override_map({"Relu": "test_4_1.seven"}):
+            native = tf.nn.relu(x)
+        plain = tf.nn.relu(x)
+        with gg.override_gradients({"Relu": "Relu"}):
+            restored = tf.nn.relu(x)
+    assert [relu_gradient(y, x, run) for y in (ours, native, plain, restored)] == [
+        [7.0, 7.0], [7.0, 7.0], FORTY_TWO, ORDINARY]
+    missed = outer.report["Relu"].missed
+    assert "taken by an inner override" in missed.values() or "tagged" in "".join(missed.values())
+    assert set(missed) == {ours.op.name, native.op.name, restored.op.name}
+
+
+def test_4_1_none_means_no_gradient(x):
+    """A value of None cuts the gradient, as tf.NotDifferentiable does."""
+    with gg.override_gradients({"Relu": None}):
+        y = tf.nn.relu(x)
+    assert tf.gradients(y, x) == [None]
+
+
+def test_4_1_an_override_never_changes_the_forward(x, run):
+    """The values are those of the op, whatever its gradient."""
+    with gg.override_gradients({"Relu": forty_two}):
+        y = tf.nn.relu(x)
+    assert run(y).tolist() == [0.0, 2.0]
+
+
+# 4.2 It reaches every body built in the block.
+
+BODIES = {
+    "plain": lambda x: tf.nn.relu(x),
+    "while_loop": lambda x: tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, x])[1],
+    "cond": lambda x: tf.cond(x[1] > 0, lambda: tf.nn.relu(x), lambda: x),
+    "case": lambda x: tf.case([(x[1] > 0, lambda: tf.nn.relu(x))], default=lambda: x),
+    "switch_case": lambda x: tf.switch_case(tf.constant(1), [lambda: x, lambda: tf.nn.relu(x)]),
+    "map_fn": lambda x: tf.map_fn(tf.nn.relu, x),
+    "scan": lambda x: tf.scan(lambda _, y: tf.nn.relu(y), x, initializer=0.0),
+    "function": lambda x: tf_function(tf.nn.relu)(x),
+    "while_in_cond": lambda x: tf.cond(x[1] > 0, lambda: BODIES["while_loop"](x), lambda: x),
+    "cond_in_while": lambda x: tf.while_loop(
+        lambda i, y: i < 1, lambda i, y: (i + 1, tf.cond(i < 1, lambda: tf.nn.relu(y), lambda: y)), [0, x])[1],
+    "while_in_function": lambda x: tf_function(BODIES["while_loop"])(x),
+    "function_in_while": lambda x: tf.while_loop(
+        lambda i, y: i < 1, lambda i, y: (i + 1, tf_function(tf.nn.relu)(y)), [0, x])[1],
+    "function_in_function": lambda x: tf_function(lambda z: tf_function(tf.nn.relu)(z))(x),
+    "device_none": lambda x: _under(tf.device(None), lambda: tf.nn.relu(x)),
+    "colocated": lambda x: _under(tf.colocate_with(x.op), lambda: tf.nn.relu(x)),
+    "variable_scope": lambda x: _under(tf.variable_scope("scope"), lambda: tf.nn.relu(x)),
+}
+
+
+def tf_function(function):
+    import tensorflow
+    return tensorflow.function(function, autograph=False)
+
+
+def _under(scope, build):
+    with scope:
+        return build()
+
+
+@pytest.mark.parametrize("body", sorted(BODIES))
+def test_4_2_bodies_are_reached(body, control_flow, x, run):
+    """The override holds in every kind of body, and the report says that the gradient went through it."""
+    override = gg.override_gradients({"Relu": forty_two})
+    before = BODIES[body](x)
+    with override:
+        y = BODIES[body](x)
+    after = BODIES[body](x)
+    assert relu_gradient(y, x, run) == FORTY_TWO
+    assert len(override.report["Relu"].differentiated) == 1
+    assert relu_gradient(before, x, run) == ORDINARY
+    assert relu_gradient(after, x, run) == ORDINARY
+
+
+def test_4_2_a_function_traced_before_keeps_its_other_callers(x, run):
+    """A tf.function traced earlier is traced afresh in the block; calls outside stay as they were."""
+    traces = []
+
+    def body(y):
+        traces.append(1)
+        return tf.nn.relu(y)
+
+    function = tf_function(body)
+    before = function(x)
+    with gg.override_gradients({"Relu": forty_two}):
+        inside = function(x)
+    after = function(x)
+    assert [relu_gradient(y, x, run) for y in (before, inside, after)] == [ORDINARY, FORTY_TWO, ORDINARY]
+    assert len(traces) == 2
+
+
+def test_4_2_an_override_inside_a_body(control_flow, x, run):
+    """A block opened inside a loop body holds for that body alone."""
+    override = gg.override_gradients({"Relu": forty_two})
+
+    def body(i, y):
+        with override:
+            return i + 1, tf.nn.relu(y)
+
+    y = tf.while_loop(lambda i, y: i < 1, body, [0, x])[1]
+    assert relu_gradient(y, x, run) == FORTY_TWO
+    assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
+
+
+def test_4_2_custom_gradients_keep_theirs(x, run):
+    """tf.custom_gradient is an inner scope: an override of IdentityN does not replace it."""
+    @tf.custom_gradient
+    def three(y):
+        return tf.identity(y), lambda grad: 3.0 * grad
+
+    override = gg.override_gradients({"IdentityN": None})
+    with override:
+        y = three(x)
+    assert relu_gradient(y, x, run) == [3.0, 3.0]
+
+
+def test_4_2_a_function_hidden_by_colocation_is_told(x):
+    """What a device function cannot see, a shared function under tf.device(None), is said, not passed over."""
+    function = tf_function(tf.nn.relu)
+    function(x)
+    override = gg.override_gradients({"Relu": forty_two})
+    with pytest.warns(gg.OverrideWarning, match="out of reach of the override.*open the block inside that scope"):
+        with override:
+            tf.nn.relu(x)
+            with tf.device(None):
+                function(x)
+
+
+# 4.3 All or nothing.
+
+@pytest.mark.parametrize("gradients", [
+    {"Relu": forty_two, "Elu": 3}, {"Relu": forty_two, "Elu": "nobody_registered_this"},
+    {"Relu": forty_two, "ELU": forty_two}, {"Relu": forty_two, 7: forty_two}, {}, [("Relu", forty_two)]],
+    ids=["value", "name", "key", "key_type", "empty", "list"])
+def test_4_3_a_bad_entry_installs_nothing(graph, gradients):
+    """One bad key or value, and the good ones are not installed either: TensorFlow's map leaks half an entry."""
+    before = state_of(graph)
+    with pytest.raises((gg.GraphGradError, TypeError)):
+        with gg.override_gradients(gradients):
+            pass
+    assert state_of(graph) == before
+
+
+def test_4_3_an_exception_leaves_the_graph_as_it_was(x, run):
+    """Leaving by an exception closes everything, and the exception is the user's own."""
+    before = state_of(x.graph)
+    with pytest.raises(ZeroDivisionError):
+        with gg.override_gradients({"Relu": forty_two}):
+            with gg.override_gradients({"Elu": forty_two}):
+                raise ZeroDivisionError()
+    assert state_of(x.graph) == before
+    assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
+
+
+def test_4_3_record_gradient_is_put_back(x):
+    """The hook that lets tapes see overrides is there only while a block is open."""
+    from tensorflow.python.eager import execute
+    before = execute.record_gradient
+    with gg.override_gradients({"Relu": forty_two}):
+        assert execute.record_gradient is not before
+        tf.nn.relu(x)
+    assert execute.record_gradient is before
+
+
+def test_4_3_a_finalized_graph_is_refused(graph):
+    """Nothing can be built in a finalized graph, so there is nothing to override."""
+    graph.finalize()
+    with pytest.raises(gg.OverrideError, match="finalized"):
+        with gg.override_gradients({"Relu": forty_two}):
+            pass
+
+
+# 4.4 Unknown keys and values.
+
+@pytest.mark.parametrize("key, meant", [("Matmul", "MatMul"), ("sign", "Sign"), ("ReLU", "Relu"), ("Maxpool", "MaxPool")])
+def test_4_4_an_unknown_op_type_has_close_matches(key, meant):
+    """A misspelt op type is an error that says which was meant."""
+    with pytest.raises(gg.OverrideError, match="'{}' is not an operation type of TensorFlow .* Did you mean .*{}".format(
+            key, meant)):
+        gg.override_gradients({key: forty_two})
+
+
+def test_4_4_an_unregistered_name_is_an_error_at_once():
+    """The wanted name is in the message, with what was probably meant and how to register it."""
+    gg.register_gradient("GuidedReluOfTest44")(forty_two)
+    with pytest.raises(gg.RegistrationError, match="No gradient named 'GuidedRelOfTest44' is registered. Did you mean "
+                       "'GuidedReluOfTest44'.*register_gradient"):
+        gg.override_gradients({"Relu": "GuidedRelOfTest44"})
+
+
+def test_4_4_a_value_of_another_kind_is_an_error():
+    """A number is neither a function, a name nor None."""
+    with pytest.raises(TypeError, match="function fn\\(op, \\*grads\\), a registered name, an op type or None.*3"):
+        gg.override_gradients({"Relu": 3})
+
+
+def test_4_4_a_renamed_op_type_is_told(x):
+    """A key that today's TensorFlow writes otherwise: x + y is AddV2, and the warning says so."""
+    override = gg.override_gradients({"Add": lambda op, grad: (grad, grad)})
+    with pytest.warns(gg.OverrideWarning, match="'Add' matched no operation built in the block; there were AddV2 \\(1\\)"):
+        with override:
+            x + x
+    assert override.report["Add"].instead == {"AddV2": 1}
+
+
+# 4.5 Keys that matched nothing.
+
+def test_4_5_a_key_without_an_operation_is_a_warning(x):
+    """The warning lists what was there instead, and the report keeps it."""
+    override = gg.override_gradients({"Relu": forty_two, "Elu": forty_two})
+    with pytest.warns(gg.OverrideWarning, match="'Elu' matched no operation built in the block; there were Relu \\(1\\)"):
+        with override:
+            tf.nn.relu(x)
+    assert override.report.unmatched == ["Elu"]
+
+
+def test_4_5_strict_makes_it_an_error_and_leaves_the_graph(x):
+    """strict=True raises at the end of the block, after everything was closed."""
+    before = state_of(x.graph)
+    with pytest.raises(gg.OverrideError, match="'Relu' matched no operation built in the block; nothing was there"):
+        with gg.override_gradients({"Relu": forty_two}, strict=True):
+            pass
+    assert state_of(x.graph) == before
+
+
+def test_4_5_any_of_a_family_is_enough(x):
+    """require="any" is content with one key of the map."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with gg.override_gradients({"Relu": forty_two, "Elu": forty_two}, require="any"):
+            tf.nn.relu(x)
+    with pytest.warns(gg.OverrideWarning):
+        with gg.override_gradients({"Relu": forty_two, "Elu": forty_two}, require="any"):
+            tf.identity(x)
+
+
+def test_4_5_an_exception_is_not_followed_by_a_warning(graph):
+    """A block that failed before it built anything says only what failed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KeyError):
+            with gg.override_gradients({"Relu": forty_two}):
+                raise KeyError()
+
+
+# 4.6 Eager mode and tapes.
+
+def test_4_6_a_with_block_in_eager_mode_is_an_error():
+    """Where a block could do nothing it is refused, with the form that works."""
+    with pytest.raises(gg.OverrideError, match=r"in eager mode there is none.*guided\(model\)\(x\)"):
+        with gg.override_gradients({"Relu": forty_two}):
+            pass
+
+
+@pytest.fixture
+def control_flow_v2():
+    """TensorFlow's tapes refuse control flow v1 themselves."""
+    was_on = tf.control_flow_v2_enabled()
+    tf.enable_control_flow_v2()
+    yield
+    if not was_on:
+        tf.disable_control_flow_v2()
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["once", "persistent"])
+@pytest.mark.parametrize("body", ["plain", "while_loop", "cond", "function", "device_none"])
+def test_4_6_a_tape_in_the_same_graph_is_right(body, persistent, control_flow_v2, x, run):
+    """TensorFlow's tapes ignore overrides in silence; here a tape gives the overridden gradient."""
+    with tf_module().GradientTape(persistent=persistent) as tape:
+        tape.watch(x)
+        with gg.override_gradients({"Relu": forty_two}):
+            y = BODIES[body](x)
+    assert run(tape.gradient(y, x)).tolist() == FORTY_TWO
+
+
+def tf_module():
+    import tensorflow
+    return tensorflow
+
+
+def test_4_6_a_tape_in_a_function_is_right():
+    """The same inside a tf.function that eager code calls."""
+    tensorflow = tf_module()
+
+    @tensorflow.function
+    def gradient(x):
+        with gg.override_gradients({"Relu": forty_two}), tensorflow.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.relu(x)
+        return tape.gradient(y, x)
+
+    assert gradient(tensorflow.constant([-1.0, 2.0])).numpy().tolist() == FORTY_TWO
+
+
+# 4.9 The result of a gradient function is checked.
+
+def no_return(op, grad):
+    grad + 1.0
+
+
+def two_for_one(op, grad):
+    return grad, grad
+
+
+def numpy_array(op, grad):
+    return np.ones(2, np.float32)
+
+
+def other_dtype(op, grad):
+    return tf.cast(grad, tf.float64)
+
+
+def other_shape(op, grad):
+    return tf.zeros([3])
+
+
+def two_gradients(op, grad, other):
+    return grad
+
+
+@pytest.mark.parametrize("rule, text", [
+    (no_return, "returned None: a return statement may be missing. Return one gradient per input \\(1 input\\)"),
+    (two_for_one, "returned 2 gradients, but the operation has 1 input"),
+    (numpy_array, "for input 0 .*is a numpy.ndarray, not a tensor"),
+    (other_dtype, "has dtype float64, but the input has float32"),
+    (other_shape, "has shape \\(3,\\), but the input has \\(2,\\)"),
+    (two_gradients, "is written as \\(op, grad, other\\), but is called with the operation and 1 gradient"),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_4_9_a_broken_contract_names_rule_place_and_operation(x, rule, text):
+    """One sentence: the rule and where it was defined, the operation and its type, what came, what was wanted."""
+    with gg.override_gradients({"Relu": rule}):
+        y = tf.nn.relu(x, name="my_relu")
+    where = "Gradient '[^']*{}' \\(.*test_overrides.py:{}\\) of operation 'my_relu' \\(type Relu\\)".format(
+        rule.__name__, rule.__code__.co_firstlineno)
+    with pytest.raises(gg.GradientError, match=where + ".*" + text):
+        tf.gradients(y, x)
+
+
+def test_4_9_the_check_holds_for_names_registered_with_tensorflow_too(x):
+    """A gradient that came in by tf.RegisterGradient and forgets to return is an error as well."""
+    name = "test_4_9.raw"
+    if name not in _tf.registered_names():
+        tf.RegisterGradient(name)(no_return)
+    with gg.override_gradients({"Relu": name}):
+        y = tf.nn.relu(x)
+    with pytest.raises(gg.GradientError, match="'test_4_9.raw'.*returned None"):
+        tf.gradients(y, x)
+
+
+def test_4_9_indexed_slices_and_none_pass(graph, run):
+    """What TensorFlow's own gradients may be, ours may be: IndexedSlices, and None for an input."""
+    table, rows = tf.constant([[1.0], [2.0]]), tf.constant([1])
+
+    def twice(op, grad):
+        slices, none, axis = gg.original_gradient(op, grad)
+        assert none is None and axis is None
+        return tf.IndexedSlices(2.0 * slices.values, slices.indices, slices.dense_shape), None, None
+
+    with gg.override_gradients({"GatherV2": twice}):
+        y = tf.gather(table, rows)
+    assert run(tf.convert_to_tensor(tf.gradients(y, table)[0])).tolist() == [[0.0], [2.0]]
+
+
+def test_original_gradient_is_tensorflows_own(x, run):
+    """original_gradient composes with the gradient TensorFlow would have used, under the override itself."""
+    with gg.override_gradients({"Elu": lambda op, grad: gg.original_gradient(op, tf.nn.relu(grad))}):
+        y = tf.nn.elu(x)
+    got = run(tf.gradients(y, x, grad_ys=tf.constant([1.0, -1.0]))[0])
+    np.testing.assert_allclose(got, [np.exp(-1.0), 0.0], rtol=1e-6)
+
+
+def test_original_gradient_of_a_type_without_one_is_an_error(x):
+    """No registered gradient, nothing to compose with: said in one sentence."""
+    with pytest.raises(gg.RegistrationError, match="no gradient for operation .* of type 'Bucketize'"):
+        gg.original_gradient(tf.raw_ops.Bucketize(input=x, boundaries=[0.0]).op, x)
+
+
+# The report.
+
+def test_the_report_proves_what_happened(x):
+    """Tagged, not tagged and why, and what the gradient went through, per key and printed."""
+    early = tf.nn.relu(x, name="early")
+    override = gg.override_gradients({"Relu": gg.register_gradient("test_report.Relu")(forty_two)})
+    with override:
+        inside = tf.nn.relu(early, name="inside")
+        tf.nn.relu(x, name="aside")
+    tf.nn.relu(x, name="late")
+    assert override.report["Relu"].differentiated == []
+    tf.gradients(inside, x)
+    report = override.report
+    assert report["Relu"].tagged == ["inside", "aside"]
+    assert report["Relu"].differentiated == ["inside"]
+    assert report["Relu"].missed == {"early": "built before the block", "late": "built after the block"}
+    assert str(report).splitlines() == [
+        "Override(Relu -> test_report.Relu)",
+        "  Relu -> test_report.Relu: 2 ops tagged, the gradient went through 1",
+        "    tagged: inside, aside",
+        "    not differentiated so far: aside",
+        "    not tagged, built before the block: early",
+        "    not tagged, built after the block: late",
+    ]
+
+
+def test_the_report_outlives_the_graph_but_does_not_keep_it():
+    """The names of what was tagged stay; the graph goes."""
+    override = gg.override_gradients({"Relu": forty_two})
+    graph = tf.Graph()
+    with graph.as_default(), override:
+        tf.nn.relu(tf.constant([1.0]), name="relu")
+    gone = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert gone() is None
+    assert override.report["Relu"].tagged == ["relu"]
+
+
+# 4.11 Nothing grows.
+
+def test_4_11_closures_go_with_their_graphs():
+    """Gradient functions made per call leave TensorFlow's registry with the graphs they were used in."""
+    gc.collect()
+    before = set(_tf.registered_names())
+    gone = []
+    for number in range(50):
+        with tf.Graph().as_default():
+            def scaled(op, grad, number=number):
+                return float(number) * grad
+
+            x = tf.constant([1.0])
+            with gg.override_gradients({"Relu": scaled}):
+                y = tf.nn.relu(x)
+            tf.gradients(y, x)
+            gone.append(weakref.ref(scaled))
+            del scaled, x, y
+    gc.collect()
+    assert sum(reference() is not None for reference in gone) == 0
+    assert set(_tf.registered_names()) - before <= {"graphgrad.bound"}
+
+
+def test_two_closures_of_one_source_keep_apart(x, run):
+    """Two functions from one line, in one graph, each with its own operations and its own name."""
+    def scaled(factor):
+        return lambda op, grad: factor * grad
+
+    two, three = scaled(2.0), scaled(3.0)
+    first, second = gg.override_gradients({"Relu": two}), gg.override_gradients({"Relu": three})
+    with first:
+        y2 = tf.nn.relu(x)
+    with second:
+        y3 = tf.nn.relu(x)
+    assert [relu_gradient(y, x, run) for y in (y2, y3)] == [[2.0, 2.0], [3.0, 3.0]]
+    assert first.gradients["Relu"] != second.gradients["Relu"]
+
+
+def test_threads_in_their_own_graphs_do_not_meet():
+    """Sixteen threads, each with its graph and its override: each gets its own gradient."""
+    results = [None] * 16
+
+    def build(number):
+        with tf.Graph().as_default():
+            x = tf.constant([1.0, 2.0])
+            with gg.override_gradients({"Relu": lambda op, grad: float(number) * grad}):
+                y = tf.nn.relu(x)
+            with tf.Session() as session:
+                results[number] = session.run(tf.gradients(y, x)[0]).tolist()
+
+    threads = [threading.Thread(target=build, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[float(number)] * 2 for number in range(16)]
+
+
+def test_one_override_is_entered_again_and_within_itself(x, run):
+    """An Override is a value: used twice, and nested in itself, it does the same each time."""
+    override = gg.override_gradients({"Relu": forty_two})
+    with override, override:
+        first = tf.nn.relu(x)
+    with override:
+        second = tf.nn.relu(x)
+    assert relu_gradient(first, x, run) == relu_gradient(second, x, run) == FORTY_TWO
+    assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
