@@ -243,6 +243,11 @@ class _Watched:
         self.log = log
         self.where = where
 
+    @property
+    def tag(self):
+        """The name of the gradient, for whoever meets it on an operation without a tag."""
+        return self.choice.tag
+
     def __call__(self, op, *grads):
         self.log.went_through(self.choice.key, self.where)
         return self.choice.gradient(op, *grads)
