@@ -230,32 +230,78 @@ def integer(op, attribute):
         return None
 
 
-# --- Tapes ------------------------------------------------------------------------------------------
+# --- Hooks while a block is open ---------------------------------------------------------------------
 
-_tape_lock = threading.Lock()
-_tape_users = 0
+_hook_lock = threading.Lock()
+_hook_users = 0
 
 
 @contextlib.contextmanager
-def tapes_follow_bindings():
-    """While open, a GradientTape that records a bound operation of a graph records its binding.
+def hooks():
+    """While open, in any thread, tapes follow bindings and traced functions tell overrides apart.
 
-    TensorFlow's tapes look an operation's type up and see neither tags nor bindings. Generated op
-    functions hand what they built to ``execute.record_gradient``, looked up at each call: that is
-    wrapped while at least one such block is open, in any thread. What is not bound passes through.
+    Two functions of TensorFlow's are wrapped while at least one block is open; each passes on
+    whatever has nothing to do with an override:
+    ``execute.record_gradient``, to which generated op functions hand what they built: a GradientTape looks the
+    op's type up and would see neither tags nor bindings;
+    ``function_context.make_function_context`` (1.15: ``Function._cache_key``), tf.function's cache key: it has
+    the device functions of a graph in it, but not where eager code is outside of that graph, so that
+    a function traced before would be used again, without the override.
     """
-    global _tape_users
-    with _tape_lock:
-        if _tape_users == 0:
+    global _hook_users
+    with _hook_lock:
+        if _hook_users == 0:
             _execute.record_gradient = _record_binding
-        _tape_users += 1
+            _install_cache_key()
+        _hook_users += 1
     try:
         yield
     finally:
-        with _tape_lock:
-            _tape_users -= 1
-            if _tape_users == 0:
+        with _hook_lock:
+            _hook_users -= 1
+            if _hook_users == 0:
                 _execute.record_gradient = _record_gradient
+                _remove_cache_key()
+
+
+def override_scopes():
+    """The device functions of overrides that are open in the current graph: those marked ``graphgrad_scope``."""
+    return tuple(function for function in _ops.get_default_graph()._device_functions_outer_to_inner
+                 if getattr(function, "graphgrad_scope", False))
+
+
+if VERSION >= (2, 0):
+    from tensorflow.python.eager.polymorphic_function import function_context as _function_context
+    _make_function_context = _function_context.make_function_context
+
+    def _install_cache_key():
+        _function_context.make_function_context = _context_with_scopes
+
+    def _remove_cache_key():
+        _function_context.make_function_context = _make_function_context
+
+    def _context_with_scopes(*args, **kwargs):
+        made = _make_function_context(*args, **kwargs)
+        scopes = override_scopes()
+        if not scopes or made.context.device_functions:
+            return made
+        return made._replace(context=made.context._replace(device_functions=scopes))
+else:
+    from tensorflow.python.eager import function as _function
+    _cache_key = _function.Function._cache_key
+
+    def _install_cache_key():
+        _function.Function._cache_key = _key_with_scopes
+
+    def _remove_cache_key():
+        _function.Function._cache_key = _cache_key
+
+    def _key_with_scopes(self, *args, **kwargs):
+        made = _cache_key(self, *args, **kwargs)
+        scopes = override_scopes()
+        if not scopes or made.device_functions:
+            return made
+        return made._replace(device_functions=scopes)
 
 
 _record_gradient = _execute.record_gradient
@@ -302,7 +348,8 @@ class Body:
         name: the name of the function in the graph's library.
         graph: the traced graph that TensorFlow differentiates, or None where it rebuilds one from the
             serialized function each time (TF 1.15; imported graphs).
-        operations: (name, type) of each operation in it; known in either case.
+        operations: (name, type) of each operation in it; known in either case. Without a traced graph also
+            those of the functions that it runs itself.
     """
 
     def __init__(self, name, graph, operations):
@@ -334,7 +381,7 @@ def bodies_of(op):
             if traced is not None:
                 operations = [(inner.name, inner.type) for inner in traced.get_operations()]
             elif definition is not None:
-                operations = [(node.name, node.op) for node in _function_def(definition).node_def]
+                operations = [(name, node.op) for name, node in _nodes(op.graph, function.name)]
             else:
                 operations = []
             bodies.append(Body(function.name, traced, operations))
@@ -350,6 +397,17 @@ def _library_function(graph, name):
     return None
 
 
+def _nodes(graph, name):
+    """(name, NodeDef) of everything that a library function runs, down through the functions it runs itself."""
+    definition = _library_function(graph, name)
+    for node in _function_def(definition).node_def if definition is not None else ():
+        yield node.name, node
+        for value in node.attr.values():
+            for function in ([value.func] if value.HasField("func") else value.list.func):
+                for inner, inner_node in _nodes(graph, function.name):
+                    yield "{}/{}".format(node.name, inner), inner_node
+
+
 def _function_def(function):
     """The FunctionDef of a library function; ``definition`` is a property, ``cached_definition`` newer than it."""
     return function.cached_definition if hasattr(function, "cached_definition") else function.definition
@@ -359,8 +417,7 @@ def untagged(op, body):
     """(name, type) of the operations in a body of ``op`` that carry no tag."""
     if body.graph is not None:
         return [(inner.name, inner.type) for inner in body.graph.get_operations() if tag_of(inner) is None]
-    definition = _function_def(_library_function(op.graph, body.name))
-    return [(node.name, node.op) for node in definition.node_def if _TAG not in node.attr]
+    return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
 
 
 def backward_cache(op):
@@ -388,7 +445,7 @@ def operations_with_bodies(graph):
     stack, seen = [(graph, ())], set()
     while stack:
         current, path = stack.pop()
-        if id(current) in seen:
+        if id(current) in seen or not vars(current):   # TF takes the graph of a function that is gone apart
             continue
         seen.add(id(current))
         for op in current.get_operations():

@@ -142,7 +142,7 @@ def _given_gradient(op_types, tag, gradient, outputs=None):
             _tf.bind(op, checked)
         return op.device
 
-    with _tf.tapes_follow_bindings(), graph.gradient_override_map({kind: tag for kind in op_types}), graph.device(see):
+    with _tf.hooks(), graph.gradient_override_map({kind: tag for kind in op_types}), graph.device(see):
         yield
 
 

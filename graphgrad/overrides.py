@@ -279,7 +279,7 @@ class _Block:
                 if not choice.gradient.lasting:
                     _tf.keep_alive(self.graph, choice.gradient)
         with contextlib.ExitStack() as scopes:
-            scopes.enter_context(_tf.tapes_follow_bindings())
+            scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
             scopes.enter_context(self.graph.device(self._see))
             self._scopes = scopes.pop_all()
@@ -310,6 +310,8 @@ class _Block:
         if choice is not None:
             self._take(op, choice)
         return op.device
+
+    _see.graphgrad_scope = True
 
     def _take(self, op, choice):
         tag = _tf.tag_of(op)

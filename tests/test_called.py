@@ -1,0 +1,113 @@
+"""Form 3, ``override(callable)`` (design 4.8)."""
+import inspect
+
+import numpy as np
+import pytest
+import tensorflow
+from conftest import tf
+from test_overrides import forty_two
+
+import graphgrad as gg
+
+
+def gradient(function, *arguments, **keywords):
+    """By an eager tape, in the first argument."""
+    x = tensorflow.constant(arguments[0])
+    with tensorflow.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x, *arguments[1:], **keywords)
+    return tape.gradient(y, x).numpy().tolist()
+
+
+def test_a_plain_function_in_eager_mode():
+    """The tape outside finds the overridden gradient, and the report the proof."""
+    override = gg.override_gradients({"Relu": forty_two})
+    assert gradient(override(tf.nn.relu), [-1.0, 2.0]) == [42.0, 42.0]
+    assert gradient(tf.nn.relu, [-1.0, 2.0]) == [0.0, 1.0]
+    assert len(override.report.differentiated) == 1
+
+
+def test_a_traced_tf_function():
+    """A tf.function that was traced and differentiated before, and is the same to others afterwards."""
+    function = tensorflow.function(lambda x: tf.nn.relu(x), autograph=False)
+    assert gradient(function, [-1.0, 2.0]) == [0.0, 1.0]
+    assert gradient(gg.override_gradients({"Relu": forty_two})(function), [-1.0, 2.0]) == [42.0, 42.0]
+    assert gradient(function, [-1.0, 2.0]) == [0.0, 1.0]
+
+
+def test_in_a_graph():
+    """In a v1 graph the call is a with block."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([-1.0, 2.0])
+        y = gg.override_gradients({"Relu": forty_two})(tf.nn.relu)(x)
+        assert session.run(tf.gradients(y, x)[0]).tolist() == [42.0, 42.0]
+
+
+def test_signature_nested_outputs_and_python_arguments():
+    """Signature, dict outputs and keyword arguments are the callable's own."""
+    def model(x, scale=1.0, training=False):
+        """Scale."""
+        return {"y": tf.nn.relu(x) * scale, "pair": (x, [x if training else -x])}
+
+    called = gg.override_gradients({"Relu": forty_two})(model)
+    assert inspect.signature(called) == inspect.signature(model)
+    assert (called.__name__, called.__doc__) == ("model", "Scale.")
+    out = called(tensorflow.constant([1.0]), training=True)
+    assert out["pair"][1][0].numpy().tolist() == [1.0] and out["y"].numpy().tolist() == [1.0]
+    assert called(tensorflow.constant([1.0]), scale=2.0)["y"].numpy().tolist() == [2.0]
+
+
+def test_no_retrace_with_the_same_signature():
+    """Traced once for a thousand calls."""
+    traces = []
+
+    def model(x):
+        traces.append(1)
+        return tf.nn.relu(x)
+
+    called = gg.override_gradients({"Relu": forty_two})(model)
+    called(tensorflow.constant([1.0]))
+    first = len(traces)
+    for _ in range(1000):
+        called(tensorflow.constant([2.0]))
+    assert len(traces) == first <= 2
+
+
+def test_a_keras_model():
+    """A Keras model, with its variables, training= and an eager tape: equal to one rewritten with tf.custom_gradient."""
+    @tensorflow.custom_gradient
+    def guided_relu(x):
+        y = tensorflow.nn.relu(x)
+        return y, lambda grad: tensorflow.where((grad > 0) & (x > 0), grad, tensorflow.zeros_like(grad))
+
+    layers = tensorflow.keras.layers
+
+    def build(activation):
+        model = tensorflow.keras.Sequential([
+            layers.Dense(8, input_shape=(4,)), layers.Activation(activation), layers.BatchNormalization(),
+            layers.Dense(8), layers.Activation(activation), layers.Dense(1)])
+        random = np.random.RandomState(0)
+        model.set_weights([np.abs(w) + 0.5 if w.ndim == 1 else random.randn(*w.shape) for w in model.get_weights()])
+        return model
+
+    images = np.random.RandomState(1).randn(5, 4).astype(np.float32)
+    plain, rewritten = build("relu"), build(guided_relu)
+    guided = gg.guided_backprop()(plain)
+    for training in (False, True):
+        want = gradient(lambda x, training=training: rewritten(x, training=training), images)
+        # The rewritten model runs op by op here and the other in a graph, which rounds otherwise.
+        np.testing.assert_allclose(gradient(guided, images, training=training), want, rtol=1e-5, atol=1e-5)
+        ordinary = gradient(lambda x, training=training: plain(x, training=training), images)
+        assert np.abs(np.subtract(ordinary, want)).max() > 0.1
+    assert guided.trainable_variables is not None and len(guided.trainable_variables) == len(plain.trainable_variables)
+
+
+test_a_keras_model = pytest.mark.filterwarnings("ignore:Do not pass an `input_shape`:UserWarning")(test_a_keras_model)
+
+
+def test_what_cannot_be_called_is_refused():
+    """One sentence."""
+    with pytest.raises(gg.OverrideError, match="a model or function to wrap, but got 3"):
+        gg.override_gradients({"Relu": forty_two})(3)
+
+

@@ -1,0 +1,164 @@
+"""Form 2, ``override.on(graph)``: operations that exist already (design 4.7)."""
+import warnings
+
+import pytest
+from conftest import TF1, tf
+from test_overrides import FORTY_TWO, ORDINARY, forty_two, relu_gradient, state_of, tf_function
+
+import graphgrad as gg
+
+BODIES = ["plain", "while_loop", "cond", "switch_case", "map_fn", "scan", "cond_in_while", "while_in_cond"]
+
+
+@pytest.fixture
+def x(graph):
+    return tf.constant([-1.0, 2.0])
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_existing_operations_are_overridden_and_put_back(body, control_flow, x, run):
+    """Inside the block the gradient is the override's; before and after it is the ordinary one; the graph is as it was."""
+    from test_overrides import BODIES as BUILD
+    y = BUILD[body](x)
+    if TF1 and any(op.type in ("While", "StatelessWhile", "If", "StatelessIf", "Case")
+                   for op in x.graph.get_operations()):
+        with pytest.raises(gg.OverrideError, match="which has Relu in it, and TensorFlow 1.15.5 rebuilds that function"):
+            with gg.override_gradients({"Relu": forty_two}).on(x.graph):
+                pass
+        assert relu_gradient(y, x, run) == ORDINARY
+        return
+    before = tf.gradients(y, x)[0]
+    tags = state_of(x.graph)
+    with gg.override_gradients({"Relu": forty_two}).on(x.graph):
+        inside = tf.gradients(y, x)[0]
+    after = tf.gradients(y, x)[0]
+    assert [run(g).tolist() for g in (before, inside, after)] == [ORDINARY, FORTY_TWO, ORDINARY]
+    assert state_of(x.graph)[2][:len(tags[2])] == tags[2]
+
+
+def test_operations_a_session_has_run(x, capfd):
+    """Also after a Session ran them, and without TensorFlow's mutation warning."""
+    y = tf.nn.relu(x)
+    with tf.Session() as session:
+        session.run(y)
+        with gg.override_gradients({"Relu": forty_two}).on(x.graph):
+            dx = tf.gradients(y, x)[0]
+        assert session.run(dx).tolist() == FORTY_TWO
+    assert "changed by setting attribute" not in capfd.readouterr().err
+
+
+def test_an_exception_puts_everything_back(x, run):
+    """Leaving by an exception is leaving."""
+    y = tf.nn.relu(x)
+    with pytest.raises(ZeroDivisionError):
+        with gg.override_gradients({"Relu": forty_two}).on():
+            raise ZeroDivisionError()
+    assert relu_gradient(y, x, run) == ORDINARY
+
+
+def test_nested_blocks_the_innermost_wins(x, run):
+    """on() in on(), and on() over what a with block built."""
+    with gg.override_gradients({"Relu": lambda op, grad: 3.0 * grad}):
+        y = tf.nn.relu(x)
+    gradients = []
+    with gg.override_gradients({"Relu": forty_two}).on():
+        gradients.append(tf.gradients(y, x)[0])
+        with gg.override_gradients({"Relu": "Relu"}).on():
+            gradients.append(tf.gradients(y, x)[0])
+        gradients.append(tf.gradients(y, x)[0])
+    gradients.append(tf.gradients(y, x)[0])
+    assert [run(g).tolist() for g in gradients] == [FORTY_TWO, ORDINARY, FORTY_TWO, [3.0, 3.0]]
+
+
+@pytest.mark.parametrize("where", ["one/", lambda op: op.name.startswith("one/")], ids=["scope", "predicate"])
+def test_where_selects(where, x, run):
+    """By name pattern or predicate; what is left out is in the report."""
+    with tf.name_scope("one"):
+        one = tf.nn.relu(x)
+    with tf.name_scope("two"):
+        two = tf.nn.relu(x)
+    override = gg.override_gradients({"Relu": forty_two})
+    with override.on(where=where):
+        gradients = tf.gradients(one, x)[0], tf.gradients(two, x)[0]
+    assert [g.tolist() for g in run(gradients)] == [FORTY_TWO, ORDINARY]
+    assert override.report["Relu"].missed == {"two/Relu": "not selected"}
+
+
+def test_between_selects(x, run):
+    """Only what is on a path from x to y."""
+    first = tf.nn.relu(x)
+    second = tf.nn.relu(first + 1.0)
+    with gg.override_gradients({"Relu": lambda op, grad: 5.0 * grad}).on(between=(first, second)):
+        dx = tf.gradients(second, x)[0]
+    assert run(dx).tolist() == [0.0, 5.0]
+    with pytest.raises(gg.OverrideError, match="no path leads from Relu_1:0 to Relu:0"):
+        with gg.override_gradients({"Relu": forty_two}).on(between=(second, first)):
+            pass
+
+
+def test_a_block_without_a_gradient_is_told(x):
+    """Nobody called tf.gradients in the block: the usual mistake, and TensorFlow says nothing."""
+    tf.nn.relu(x)
+    with pytest.warns(gg.OverrideWarning, match="No gradient was built through any of the 1 operation.*inside the block"):
+        with gg.override_gradients({"Relu": forty_two}).on():
+            pass
+
+
+def test_nothing_selected_is_told_and_strict_raises(x):
+    """A type that is not in the graph: the warning of 4.5."""
+    tf.nn.elu(x)
+    with pytest.raises(gg.OverrideError, match="'Relu' matched no operation that on\\(\\) selected; there were Elu"):
+        with gg.override_gradients({"Relu": forty_two}, strict=True).on():
+            pass
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (dict(graph=3), "takes a tf.Graph, but got 3"), (dict(where=3), "where must be a name pattern or a predicate"),
+    (dict(where="("), "is not a regular expression"), (dict(between=3), "between must be \\(xs, ys\\)"),
+    (dict(between=(1, 2)), "between takes tensors of a graph")], ids=["graph", "where", "pattern", "pair", "tensors"])
+def test_bad_arguments(x, arguments, text):
+    """One sentence each."""
+    tf.nn.relu(x)
+    with pytest.raises(gg.OverrideError, match=text):
+        with gg.override_gradients({"Relu": forty_two}).on(**arguments):
+            pass
+
+
+def test_a_function_call_is_right_once_or_refused(x, run):
+    """A tf.function call: TensorFlow keeps its backward, so never an old or an overridden one in silence."""
+    function = tf_function(tf.nn.relu)
+    y, again = function(x), function(x)
+    override = gg.override_gradients({"Relu": forty_two})
+    if TF1:
+        with pytest.raises(gg.OverrideError, match="rebuilds that function|keeps out of reach"):
+            with override.on():
+                pass
+        return
+    with override.on():
+        inside = tf.gradients(y, x)[0]
+    assert run(inside).tolist() == FORTY_TWO
+    with pytest.raises(gg.OverrideError, match="was differentiated inside an on\\(\\) block.*Call the function once more"):
+        tf.gradients(y, x)
+    assert relu_gradient(again, x, run) == ORDINARY
+    with pytest.raises(gg.OverrideError, match="whose backward TensorFlow has built and kept"):
+        with override.on():
+            pass
+
+
+def test_a_traced_function_graph_is_refused():
+    """The graph inside a concrete function belongs to TensorFlow's cache of backwards."""
+    import tensorflow
+    concrete = tensorflow.function(tf.nn.relu).get_concrete_function(tensorflow.TensorSpec([2], tf.float32))
+    with pytest.raises(gg.OverrideError, match="override\\(function\\)\\(x\\)"):
+        with gg.override_gradients({"Relu": forty_two}).on(concrete.graph):
+            pass
+
+
+def test_a_finalized_graph_can_be_bound(x):
+    """Nothing is written into the graph, so a finalized one is no obstacle; building the gradient is."""
+    tf.nn.relu(x)
+    x.graph.finalize()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gg.OverrideWarning)
+        with gg.override_gradients({"Relu": forty_two}).on():
+            pass
