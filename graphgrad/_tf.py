@@ -445,7 +445,7 @@ def operations_with_bodies(graph):
     stack, seen = [(graph, ())], set()
     while stack:
         current, path = stack.pop()
-        if id(current) in seen or not vars(current):   # TF takes the graph of a function that is gone apart
+        if id(current) in seen or not getattr(current, "__dict__", True):   # TF takes the graph of a function that is gone apart
             continue
         seen.add(id(current))
         for op in current.get_operations():

@@ -42,7 +42,8 @@ def place_of(function):
 
 def label(function):
     """What to call a function in a message."""
-    return getattr(plain_function(function), "__qualname__", None) or repr(function)
+    plain = plain_function(function)
+    return getattr(plain, "__qualname__", None) or getattr(plain, "__name__", None) or repr(function)   # a ufunc
 
 
 def plain_function(function):

@@ -52,9 +52,9 @@ def load(path):
     if not os.path.isfile(path):
         raise ResultFileError("There is no result file {}.".format(path))
     try:
+        if not zipfile.is_zipfile(path):   # np.load would leave such a file open, or take it for a pickle
+            raise ValueError("no whole .npz archive")
         archive = np.load(path, allow_pickle=False)
-        if not hasattr(archive, "files"):
-            raise ValueError("a single array")
         if "graphgrad" not in archive.files:
             raise ResultFileError("{} is an .npz, but not a recording of graphgrad: it has no entry 'graphgrad'.".format(
                 path))

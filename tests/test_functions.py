@@ -1,0 +1,233 @@
+"""py_func_with_grad and tf_func_with_grad: the same call, the same gradient function."""
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import tensorflow
+from conftest import tf
+
+import graphgrad as gg
+from graphgrad import _tf
+
+A, B = np.array([1.0, -2.0], np.float32), np.array([3.0, 4.0], np.float32)
+
+
+def product_gradient(op, grad):
+    a, b = op.inputs
+    assert len(op.outputs) == 1
+    return grad * b, grad * a
+
+
+def numpy_form(inputs, grad=product_gradient, **more):
+    return gg.py_func_with_grad(np.multiply, inputs, tf.float32, grad=grad, **more)
+
+
+def stateless_form(inputs):
+    return numpy_form(inputs, stateful=False)
+
+
+def numpy_gradient_form(inputs):
+    return numpy_form(inputs, grad=None, numpy_grad=product_gradient)
+
+
+def tensorflow_form(inputs):
+    return gg.tf_func_with_grad(tf.multiply, inputs, grad=product_gradient)
+
+
+FORMS = [numpy_form, stateless_form, numpy_gradient_form, tensorflow_form]
+
+
+@pytest.fixture
+def inputs(graph):
+    return [tf.constant(A), tf.constant(B)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_value_and_gradient(form, inputs, run):
+    """The value is the forward's, the gradient the backward's: d(ab) = (b, a)."""
+    y = form(inputs)
+    value, (da, db) = run([y, tf.gradients(y, inputs)])
+    assert (value.tolist(), da.tolist(), db.tolist()) == ((A * B).tolist(), B.tolist(), A.tolist())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_in_bodies(form, control_flow, inputs, run):
+    """In a loop body, with both control flows: d(a b^2)/da = b^2."""
+    y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, tf.reshape(form([y, inputs[1]]), [2])), [0, inputs[0]])[1]
+    assert run(tf.gradients(y, inputs[0])[0]).tolist() == (B * B).tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_under_a_tape_in_the_graph(form, inputs, run):
+    """A tape in the graph sees it too."""
+    with tensorflow.GradientTape() as tape:
+        tape.watch(inputs[0])
+        y = form(inputs)
+    assert run(tape.gradient(y, inputs[0])).tolist() == B.tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_in_eager_mode(form):
+    """In eager mode an eager tape sees it."""
+    a, b = tensorflow.constant(A), tensorflow.constant(B)
+    with tensorflow.GradientTape() as tape:
+        tape.watch(a)
+        y = form([a, b])
+    assert y.numpy().tolist() == (A * B).tolist()
+    assert tape.gradient(y, a).numpy().tolist() == B.tolist()
+
+
+def test_an_override_of_pyfunc_outside_does_not_replace_it(inputs, run):
+    """A function's own gradient is an inner scope."""
+    with gg.override_gradients({"PyFunc": None}):
+        y = numpy_form(inputs)
+    assert run(tf.gradients(y, inputs[0])[0]).tolist() == B.tolist()
+
+
+def test_stateless_is_the_other_operation(inputs):
+    """TensorFlow's trap: PyFuncStateless is another op type, which the copied recipe does not override."""
+    assert [form(inputs).op.type for form in (numpy_form, stateless_form, tensorflow_form)] == [
+        "PyFunc", "PyFuncStateless", "IdentityN"]
+
+
+def test_several_outputs_one_of_them_integer(graph, run):
+    """A list of Tout gives a list; the integer output carries no gradient and disturbs none."""
+    x = tf.constant([3.5, 1.5])
+
+    def grad(op, dy, dn):
+        return 2.0 * dy
+
+    def tf_forward(v):
+        return 2.0 * v, tf.cast(v, tf.int32)
+
+    ours = gg.py_func_with_grad(lambda v: (2 * v, v.astype(np.int32)), [x], [tf.float32, tf.int32], grad=grad)
+    theirs = gg.tf_func_with_grad(tf_forward, [x], grad=grad)
+    for y, n in (ours, theirs):
+        assert [v.tolist() for v in run([y, n, tf.gradients(y, x)[0]])] == [[7.0, 3.0], [3, 1], [2.0, 2.0]]
+
+
+def test_static_shapes(graph, run):
+    """Given, or a function of the inputs' shapes; unknown otherwise."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    assert numpy_form([x, x]).shape.rank is None
+    assert numpy_form([x, x], output_shapes=[None, 3]).shape.as_list() == [None, 3]
+    assert numpy_form([x, x], output_shapes=lambda a, b: a).shape.as_list() == [None, 3]
+    with pytest.raises(ValueError, match="output_shapes declares 1 shape\\(s\\), but Tout 2"):
+        gg.py_func_with_grad(lambda a: (a, a), [x], [tf.float32, tf.float32], output_shapes=[[None, 3]])
+
+
+def failing(error):
+    def fails(a, b):
+        raise error
+    return fails
+
+
+@pytest.mark.parametrize("forward, text, more", [
+    (failing(KeyError("hm")), "numpy forward 'failing.<locals>.fails' \\(.*test_functions.py:\\d+\\) raised KeyError: 'hm'", {}),
+    (failing(ValueError("hm")), "raised ValueError: hm", {}),
+    (lambda a, b: (a * b).astype(np.float64), "returned output 0 of dtype float64, but float32 was declared", {}),
+    (lambda a, b: (a, b), "returned 2 output\\(s\\), but Tout declares 1", {}),
+    (lambda a, b: np.zeros(7, np.float32), "returned output 0 of shape \\(7,\\), but \\(2,\\) was declared",
+     {"output_shapes": [2]}),
+], ids=["raises", "raises_value", "dtype", "count", "shape"])
+def test_a_broken_forward_is_named_when_it_runs(forward, text, more, inputs, run):
+    """The function, its file and line, what came and what was declared."""
+    y = gg.py_func_with_grad(forward, inputs, tf.float32, grad=product_gradient, **more)
+    with pytest.raises(tf.errors.OpError, match=text):
+        run(y)
+
+
+@pytest.mark.parametrize("backward, text", [
+    (lambda op, grad: (np.zeros(7, np.float32), None), "numpy gradient .*a gradient of shape \\(7,\\), but \\(2,\\)"),
+    (lambda op, grad: (grad.astype(np.float64), None), "of dtype float64, but float32 was declared"),
+    (lambda op, grad: grad, "returned 1 gradient\\(s\\) for operation .*, which has 2 input"),
+], ids=["shape", "dtype", "count"])
+def test_a_broken_numpy_gradient_is_named_when_it_runs(backward, text, inputs, run):
+    """TensorFlow lets a numpy gradient of seven elements pass for one of two."""
+    y = numpy_form(inputs, grad=None, numpy_grad=backward)
+    with pytest.raises(tf.errors.OpError, match=text):
+        run(tf.gradients(y, inputs)[0])
+
+
+def test_a_gradient_whose_shape_only_the_run_knows_is_checked(graph, run):
+    """Unknown batch size: a gradient of another size is an error when it runs, not a wrong number."""
+    x = tf.placeholder(tf.float32, [None])
+    for form in (lambda grad: gg.py_func_with_grad(np.abs, [x], tf.float32, grad=grad),
+                 lambda grad: gg.tf_func_with_grad(tf.abs, [x], grad=grad)):
+        def doubled(op, grad):
+            return tf.concat([op.inputs[0], op.inputs[0]], 0)
+
+        dx = tf.gradients(form(doubled), x)[0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="its shape is not the shape of input"):
+            run(dx, {x: A})
+
+
+@pytest.mark.parametrize("form", [numpy_form, lambda inputs, grad: gg.tf_func_with_grad(tf.multiply, inputs, grad=grad)])
+def test_the_contract_of_gradient_functions_holds_here_too(form, inputs):
+    """One gradient where two are due: the error of 4.9."""
+    y = form(inputs, grad=lambda op, grad: grad)
+    with pytest.raises(gg.GradientError, match="returned 1 gradient, but the operation has 2 inputs"):
+        tf.gradients(y, inputs)
+
+
+def test_variables_and_captured_tensors_keep_their_ordinary_gradient(control_flow, graph, run):
+    """What tf_func uses without its being an input is differentiated as always; tf.custom_gradient raises."""
+    x = tf.constant([2.0, 3.0])
+    captured = tf.constant([5.0, 7.0])
+    w = tf.get_variable("w", initializer=[1.0, 1.0])
+    y = gg.tf_func_with_grad(lambda v: v * w * captured, [x], grad=lambda op, grad: 100.0 * grad)
+    dx, dw, dc = run(tf.gradients(y, [x, w, captured]))
+    assert (dx.tolist(), dw.tolist(), dc.tolist()) == ([100.0, 100.0], [10.0, 21.0], [2.0, 3.0])
+
+
+def test_hard_attention(graph, run):
+    """A sampled mask, which no op override can carry: the path is cut at the comparison, and here it is not."""
+    p = tf.constant([0.2, 0.8])
+    y = gg.tf_func_with_grad(lambda q: tf.cast(q > 0.5, tf.float32), [p], grad=lambda op, grad: 3.0 * grad)
+    assert run(tf.gradients(y, p)[0]).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: gg.py_func_with_grad(3, [x], tf.float32), "func must be a callable over numpy arrays"),
+    (lambda x: gg.py_func_with_grad(np.abs, [x], tf.float32, grad=product_gradient, numpy_grad=product_gradient),
+     "grad or numpy_grad, not both"),
+    (lambda x: gg.py_func_with_grad(np.abs, [x], tf.float32, numpy_grad=3), "numpy_grad must be a callable"),
+    (lambda x: gg.tf_func_with_grad(tf.abs, [x], grad=None), "needs grad"),
+    (lambda x: gg.tf_func_with_grad(lambda v: object(), [x], grad=product_gradient), "must return a tensor or a sequence"),
+], ids=["func", "both", "numpy_grad", "no_grad", "no_tensor"])
+def test_bad_arguments(graph, call, text):
+    """One sentence each, when it is built."""
+    with pytest.raises(TypeError, match=text):
+        call(tf.constant(A))
+
+
+def test_tokens_are_of_this_process(inputs):
+    """No pyfunc_0 that another process has too: the token has the function's name and this process in it."""
+    token = numpy_form(inputs).op.get_attr("token").decode()
+    assert token.startswith("multiply@") and token.rsplit(".", 1)[1].isdigit()
+
+
+def test_functions_go_with_their_graphs():
+    """The forward, the gradient and their names are dropped with the graph."""
+    gc.collect()
+    names = set(_tf.registered_names())
+    gone = []
+    for number in range(20):
+        with tf.Graph().as_default():
+            x = tf.constant(A)
+
+            def forward(a, number=number):
+                return a + number
+
+            def grad(op, dy, number=number):
+                return dy * number
+
+            y = gg.py_func_with_grad(forward, [x], tf.float32, grad=grad)
+            z = gg.tf_func_with_grad(tf.abs, [x], grad=grad)
+            tf.gradients(y + z, x)
+            gone += [weakref.ref(forward), weakref.ref(grad)]
+            del forward, grad, x, y, z
+    gc.collect()
+    assert [reference() for reference in gone] == [None] * len(gone)
+    assert set(_tf.registered_names()) - names <= {"graphgrad.bound"}
