@@ -162,11 +162,12 @@ def _answer_with_binding(op):
         registered_gradient(_BOUND)
     except KeyError:
         register(_BOUND, lambda op, *grads: bound_gradient(op)(op, *grads))
-    asked_by_gradients = _ops.get_gradient_function.__code__
+    home = _ops.Graph.__init__.__code__.co_filename
 
     def get_attr(name):
-        # Anybody else who asks is told the tag that is in the NodeDef.
-        if name == _TAG and sys._getframe(1).f_code is asked_by_gradients:
+        # Anybody else who asks is told the tag that is in the NodeDef. By name: the function may be wrapped.
+        asker = sys._getframe(1).f_code
+        if name == _TAG and asker.co_name == "get_gradient_function" and asker.co_filename == home:
             return _BOUND.encode()
         return type(op).get_attr(op, name)
 
@@ -453,25 +454,3 @@ def operations_with_bodies(graph):
             for body in bodies_of(op) if has_bodies(op) else ():
                 if body.graph is not None:
                     stack.append((body.graph, path + (op.name,)))
-
-
-# --- Watching, for the script runner ----------------------------------------------------------------
-
-@contextlib.contextmanager
-def watch_gradients(callback):
-    """Call ``callback(op)`` for every operation that tf.gradients differentiates while the block is open.
-
-    Wraps tensorflow.python.framework.ops.get_gradient_function, which gradients_util looks up anew for
-    each operation. It is for the runner of old scripts alone, which owns its process.
-    """
-    original = _ops.get_gradient_function
-
-    def watching(op):
-        callback(op)
-        return original(op)
-
-    _ops.get_gradient_function = watching
-    try:
-        yield
-    finally:
-        _ops.get_gradient_function = original

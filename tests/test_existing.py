@@ -162,3 +162,15 @@ def test_a_finalized_graph_can_be_bound(x):
         warnings.simplefilter("ignore", gg.OverrideWarning)
         with gg.override_gradients({"Relu": forty_two}).on():
             pass
+
+
+def test_under_the_recorder(x, run):
+    """The recorder wraps TensorFlow's look-up of gradients: bindings hold under it all the same."""
+    from graphgrad.golden.recorder import Recorder
+    y = tf.nn.relu(x)
+    with Recorder() as recorder:
+        with gg.override_gradients({"Relu": gg.register_gradient("test_under_the_recorder")(forty_two)}).on():
+            dx = tf.gradients(y, x)[0]
+        assert run(dx).tolist() == FORTY_TWO
+    assert recorder.meta["overrides"] == [
+        {"op_type": "Relu", "tag": "test_under_the_recorder", "tagged": 1, "differentiated": 1}]

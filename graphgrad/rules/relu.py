@@ -9,10 +9,10 @@ def guided(op, grad):
     """Guided backprop: the ordinary gradient of the activation, of what is positive in g.
 
     Forward: that of the op.
-    Backward: ``f'(x) * max(g, 0)``; for Relu ``where(y > 0, max(g, 0), 0)``, computed by two fused kernels.
-    Kink: at ``x == 0`` Relu passes nothing. Where g is zero or negative the gradient is 0.
-    Infinities: both steps select, so that an infinite g behind a closed ReLU gives 0 and not NaN, as the
-    product of two masks and g does. A NaN in g stays NaN.
+    Backward: ``f'(x) * max(g, 0)``; for Relu ``max(g, 0)`` where ``x > 0``, else 0, by two fused kernels.
+    Kink: at ``x == 0`` Relu passes nothing. Where g is zero or negative, ``-inf`` too, the gradient is 0.
+    Infinities: ``+inf`` and NaN in g behave as in TensorFlow's own gradient, which multiplies: behind a closed
+    ReLU they give NaN. (The product of two masks and g gives NaN for ``-inf`` as well.)
     Op types: any with one input: for Relu6, Elu, LeakyRelu and the like it composes with TensorFlow's own
     gradient (the product form, with masks of y and g, passes Relu6 beyond 6, where f' is 0).
     Shapes and dtypes: grad and result are of the input's shape and dtype; any floating dtype.
