@@ -1,0 +1,1 @@
+"""Benchmarks: flat scripts that print ratios, side by side in one run; they never fail a build."""
