@@ -446,7 +446,8 @@ def operations_with_bodies(graph):
     stack, seen = [(graph, ())], set()
     while stack:
         current, path = stack.pop()
-        if id(current) in seen or not getattr(current, "__dict__", True):   # TF takes the graph of a function that is gone apart
+        taken_apart = not getattr(current, "__dict__", True)   # what TF does with the graph of a function that is gone
+        if id(current) in seen or taken_apart:
             continue
         seen.add(id(current))
         for op in current.get_operations():

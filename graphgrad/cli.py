@@ -29,8 +29,8 @@ def _parser():
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own")
     run.set_defaults(do=_run)
 
-    record = verbs.add_parser("record", help="the same, keeping what every Session.run returned",
-                              usage="graphgrad record -o OLD.npz SCRIPT [ARGS]\n       graphgrad record SCRIPT [ARGS] -o OLD.npz")
+    record = verbs.add_parser("record", help="the same, keeping what every Session.run returned", usage=(
+        "graphgrad record -o OLD.npz SCRIPT [ARGS]\n       graphgrad record SCRIPT [ARGS] -o OLD.npz"))
     record.add_argument("-o", "--output", help="the file to write")
     record.add_argument("script")
     record.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own; a last -o FILE is taken as ours")
@@ -85,7 +85,8 @@ def _record(arguments):
     check_script(arguments.script)
     folder = os.path.dirname(os.path.abspath(arguments.output))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        print("graphgrad record: the folder of {} is not there or not writable.".format(arguments.output), file=sys.stderr)
+        print("graphgrad record: the folder of {} is not there or not writable.".format(arguments.output),
+              file=sys.stderr)
         return 2
     activate()
     command = ["graphgrad", "record", os.path.basename(arguments.script)] + rest
@@ -108,7 +109,8 @@ def _compare(arguments):
             return 2
         return suite.compare_folder(arguments.new)
     if arguments.old is None:
-        print("graphgrad compare: {} needs an old recording to be compared with.".format(arguments.new), file=sys.stderr)
+        print("graphgrad compare: {} needs an old recording to be compared with.".format(arguments.new),
+              file=sys.stderr)
         return 2
     if arguments.new.endswith(".npz"):
         return suite.compare_files(arguments.new, arguments.old)

@@ -300,7 +300,7 @@ class _Backward(_Checked):
 def _numpy_gradient(function):
     """A TensorFlow gradient function that runs a numpy one."""
     if not callable(function):
-        raise TypeError("numpy_grad must be a callable fn(op, *grads) over numpy arrays, but got {!r}.".format(function))
+        raise TypeError("numpy_grad must be a callable fn(op, *grads) over arrays, but got {!r}.".format(function))
 
     def numpy_gradient(op, *grads):
         wanted = [i for i, tensor in enumerate(op.inputs) if tensor.dtype.is_floating or tensor.dtype.is_complex]
@@ -334,4 +334,5 @@ def _output_shapes(declared, inputs, number, single):
 
 
 def _written(shape):
-    return "({})".format(", ".join("?" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else ""))
+    sizes = ["?" if size is None else str(size) for size in shape]
+    return "({}{})".format(", ".join(sizes), "," if len(sizes) == 1 else "")

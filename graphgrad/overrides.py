@@ -157,7 +157,7 @@ class Override:
             OverrideError: it cannot be called.
         """
         if not callable(function):
-            raise OverrideError("An override is called with a model or function to wrap, but got {!r}.".format(function))
+            raise OverrideError("An override is called with a model or function, not with {!r}.".format(function))
         return _Overridden(self, function)
 
     # What blocks share.
@@ -296,8 +296,8 @@ class _Block:
         self.override.tell_unmatched(self.matched, self.present, "built in the block")
         if self.hidden:
             self.override.tell(
-                "{} inside functions built under tf.device(None) or tf.colocate_with were out of reach of the override: "
-                "{}. Their gradient is the ordinary one; open the block inside that scope.".format(
+                "{} inside functions built under tf.device(None) or tf.colocate_with were out of reach of the "
+                "override: {}. Their gradient is the ordinary one; open the block inside that scope.".format(
                     "Operations" if len(self.hidden) > 1 else "An operation", ", ".join(self.hidden)))
 
     def _see(self, op):

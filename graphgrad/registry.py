@@ -305,7 +305,8 @@ def resolve(value):
         record = gradients.register(value)
         return record.name, record
     raise TypeError(
-        "A gradient must be a function fn(op, *grads), a registered name, an op type or None, but got {!r}.".format(value))
+        "A gradient must be a function fn(op, *grads), a registered name, an op type or None, but got {!r}.".format(
+            value))
 
 
 def _call_tensorflows(name, function, op, *grads):
@@ -331,13 +332,15 @@ def unknown_gradient(name):
 
 def _closure_hint(old, new):
     if getattr(plain_function(old), "__code__", None) == getattr(plain_function(new), "__code__", 0):
-        return " (They are one function with different closed-over values: leave the name out, or put the values in it.)"
+        return (" (They are one function with different closed-over values: leave the name out, or put the values "
+                "in it.)")
     return ""
 
 
 def _check_name(name):
     if name is not None and (not isinstance(name, str) or not name or name != name.strip()):
-        raise RegistrationError("A gradient name must be a non-empty string without blanks around it, got {!r}.".format(name))
+        raise RegistrationError(
+            "A gradient name must be a non-empty string without blanks around it, but got {!r}.".format(name))
 
 
 def _tf_has(name):

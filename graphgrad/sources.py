@@ -52,7 +52,7 @@ def plain_function(function):
         function = function.func
     function = getattr(function, "__func__", function)
     if not hasattr(function, "__code__") and not inspect.isclass(function):
-        call = getattr(type(function), "__call__", None)
+        call = getattr(type(function), "__call__", None)  # noqa: B004 (its code is wanted, not whether it is there)
         function = call if hasattr(call, "__code__") else function
     return inspect.unwrap(function) if hasattr(function, "__code__") else function
 

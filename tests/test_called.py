@@ -107,7 +107,7 @@ test_a_keras_model = pytest.mark.filterwarnings("ignore:Do not pass an `input_sh
 
 def test_what_cannot_be_called_is_refused():
     """One sentence."""
-    with pytest.raises(gg.OverrideError, match="a model or function to wrap, but got 3"):
+    with pytest.raises(gg.OverrideError, match="called with a model or function, not with 3"):
         gg.override_gradients({"Relu": forty_two})(3)
 
 

@@ -171,10 +171,14 @@ class Recorder(object):
                     tag = _text(node.attr["_gradient_op_type"].s)
                     if not tag.startswith(("CustomGradient-", "PartitionedCall-")):
                         tagged.setdefault((node.op, tag), set()).add((where, node.name))
-        return [{"op_type": op_type, "tag": tag, "tagged": max(len(tagged.get((op_type, tag), ())), len(self._gradient_calls.get((op_type, tag), ()))),
-                 "differentiated": len(self._gradient_calls.get((op_type, tag), ()))}
-                for op_type, tag in sorted(set(tagged) | set(self._gradient_calls))
-                if not tag.startswith(("CustomGradient-", "PartitionedCall-"))]
+        overrides = []
+        for op_type, tag in sorted(set(tagged) | set(self._gradient_calls)):
+            if not tag.startswith(("CustomGradient-", "PartitionedCall-")):
+                through = len(self._gradient_calls.get((op_type, tag), ()))
+                # An override of existing operations leaves no tag: what the gradient went through is all there is.
+                overrides.append({"op_type": op_type, "tag": tag, "differentiated": through,
+                                  "tagged": max(len(tagged.get((op_type, tag), ())), through)})
+        return overrides
 
     # The file.
 

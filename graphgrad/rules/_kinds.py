@@ -8,8 +8,8 @@ def one_input(rule, op):
     """Raise GradientError unless the operation has one input and one output, as the formula of ``rule`` supposes."""
     if len(op.inputs) != 1 or len(op.outputs) != 1:
         raise GradientError(
-            "The rule {} is for operations with one input and one output; operation {!r} of type {} has {} and {}.".format(
-                rule, op.name, op.type, len(op.inputs), len(op.outputs)))
+            "The rule {} is for operations with one input and one output; operation {!r} of type {} has {} and "
+            "{}.".format(rule, op.name, op.type, len(op.inputs), len(op.outputs)))
     return op.inputs[0]
 
 
