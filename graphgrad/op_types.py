@@ -32,7 +32,7 @@ RENAMED = (
 def check_op_type(key):
     """Raise OverrideError unless ``key`` is an op type of this TensorFlow; the message has close matches."""
     if not isinstance(key, str):
-        raise OverrideError("A key of an override must be an op type, a string such as 'Relu', but got {!r}.".format(key))
+        raise OverrideError("A key of an override must be an op type such as 'Relu', but got {!r}.".format(key))
     if _tf.is_op_type(key):
         return
     text = "{!r} is not an operation type of TensorFlow {}.".format(key, _tf.tf.__version__)

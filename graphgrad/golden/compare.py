@@ -56,8 +56,8 @@ def load(path):
             raise ValueError("no whole .npz archive")
         archive = np.load(path, allow_pickle=False)
         if "graphgrad" not in archive.files:
-            raise ResultFileError("{} is an .npz, but not a recording of graphgrad: it has no entry 'graphgrad'.".format(
-                path))
+            raise ResultFileError(
+                "{} is an .npz, but not a recording of graphgrad: it has no entry 'graphgrad'.".format(path))
         meta = json.loads(archive["graphgrad"].tobytes().decode("utf-8"))
     except (ValueError, OSError, zipfile.BadZipFile, EOFError, KeyError) as error:
         if isinstance(error, ResultFileError):
@@ -67,8 +67,9 @@ def load(path):
     if not isinstance(meta, dict) or not isinstance(meta.get("runs"), list) or not isinstance(meta.get("format"), int):
         raise ResultFileError("{} is not a recording of graphgrad: its description is of another kind.".format(path))
     if meta["format"] > FORMAT:
-        raise ResultFileError("{} is a recording of format {}, and this graphgrad reads up to {}: update graphgrad.".format(
-            path, meta["format"], FORMAT))
+        raise ResultFileError(
+            "{} is a recording of format {}, and this graphgrad reads up to {}: update graphgrad.".format(
+                path, meta["format"], FORMAT))
     return Recording(path, meta, archive)
 
 

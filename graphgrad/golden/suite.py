@@ -38,7 +38,7 @@ def compare_folder(folder):
     if not scripts:
         raise UsageError("{} holds no script, so there is nothing to compare.".format(folder))
     if not os.path.isdir(results):
-        raise UsageError("{} has no folder old_results, so there is nothing to compare its scripts with.".format(folder))
+        raise UsageError("{} has no folder old_results to compare its scripts with.".format(folder))
     rows, wrote, used = [], [], set()
     with tempfile.TemporaryDirectory(prefix="graphgrad-") as temporary:
         for number, name in enumerate(scripts):
@@ -51,7 +51,8 @@ def compare_folder(folder):
             wrote += [line for line in output.splitlines() if line.startswith("wrote ")]
     for name in sorted(set(os.listdir(results)) - used):
         if name.endswith(".npz"):
-            rows.append(Row("old_results/" + name, "no script", text="old_results/{}: no script has this name".format(name)))
+            name = "old_results/" + name
+            rows.append(Row(name, "no script", text="{}: no script has this name".format(name)))
     print(suite_table(rows))
     for row in rows:
         if row.verdict != "same":
