@@ -6,12 +6,14 @@ unless the verb says otherwise. The rest of the package sees graphs, operations,
 functions. Importing this module imports TensorFlow and changes nothing in it.
 """
 import contextlib
+import functools
 import sys
 import threading
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import execute as _execute
+from tensorflow.python.framework import function as _defun
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.ops import gen_script_ops, script_ops
 
@@ -135,11 +137,6 @@ def bound_gradient(op):
     """The function bound to an operation, or None."""
     binding = getattr(op, "_graphgrad_binding", None)
     return binding.gradient if binding else None
-
-
-def is_bound_still(op):
-    """Whether the binding is still what tf.gradients will call: TF sets _gradient_function of calls late."""
-    return VERSION < (2, 0) or op._gradient_function is op._graphgrad_binding.gradient
 
 
 def own_gradient(op):
@@ -419,6 +416,62 @@ def untagged(op, body):
     if body.graph is not None:
         return [(inner.name, inner.type) for inner in body.graph.get_operations() if tag_of(inner) is None]
     return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
+
+
+DEFUN_TEXT = ("The current graph is the body of a Defun, which TensorFlow differentiates in C++ and asks no gradient "
+              "function: {}. Make it a tf.function.")
+
+
+def is_defun(graph):
+    """Whether a graph is the body of a Defun (framework.function._FuncGraph)."""
+    return isinstance(graph, _defun._FuncGraph)
+
+
+def is_defun_call(op):
+    """Whether an operation calls a Defun, or an imported function: its type is the function's name."""
+    return op.graph._is_function(op.type)
+
+
+def defun_operations(op):
+    """(name, type) of everything that such a call runs."""
+    return [(name, node.op) for name, node in _nodes(op.graph, op.type)]
+
+
+def is_recomputation(op):
+    """Whether an IdentityN stands for a tf.recompute_grad."""
+    return _recomputation(op) is not None
+
+
+def wrap_recomputation(op, around):
+    """Let a tf.recompute_grad build its function again inside ``with around():``."""
+    cell = _recomputation(op)
+    gradient = cell.cell_contents
+
+    @functools.wraps(gradient)
+    def again(*args, **kwargs):
+        with around():
+            return gradient(*args, **kwargs)
+
+    cell.cell_contents = again
+
+
+def _recomputation(op):
+    """The cell in which custom_gradient._graph_mode_decorator keeps the gradient function of a recompute_grad.
+
+    The gradient registered for the operation and the one that a tape is given both call what is in that cell.
+    """
+    name = tag_of(op) or ""
+    if not name.startswith("CustomGradient-"):
+        return None
+    tape_gradient = _cells(registered_gradient(name)).get("tape_grad_fn")
+    cell = _cells(tape_gradient.cell_contents).get("grad_fn") if tape_gradient is not None else None
+    gradient = cell.cell_contents if cell is not None else None
+    return cell if getattr(gradient, "__qualname__", "").startswith("recompute_grad.") else None
+
+
+def _cells(function):
+    code = getattr(function, "__code__", None)
+    return dict(zip(code.co_freevars, function.__closure__ or ())) if code is not None else {}
 
 
 def backward_cache(op):

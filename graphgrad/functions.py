@@ -14,7 +14,7 @@ import numpy as np
 from . import _tf
 from ._tf import tf
 from .contract import OUTPUTS_ATTRIBUTE
-from .errors import ForwardError
+from .errors import ForwardError, OverrideError
 from .registry import GradientRecord, gradients, label, place_of, resolve
 
 #: What a numpy gradient is given as ``op``.
@@ -131,6 +131,8 @@ def tf_func_with_grad(func, inp, grad, name=None):
 def _given_gradient(op_types, tag, gradient, outputs=None):
     """Tag and bind the operation of one of these types that is built in the block, before a tape records it."""
     graph = _tf.v1.get_default_graph()
+    if _tf.is_defun(graph):
+        raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
     checked = _WithShapesChecked(gradient)
     if isinstance(gradient, GradientRecord) and not gradient.lasting:
         _tf.keep_alive(graph, gradient)
