@@ -45,8 +45,6 @@ class Block:
         for choice in self.override.choices.values():
             if isinstance(choice.gradient, GradientRecord):
                 choice.gradient.observers.add(self.log)
-                if not choice.gradient.lasting:
-                    _tf.keep_alive(self.graph, choice.gradient)
         with contextlib.ExitStack() as scopes:
             scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))

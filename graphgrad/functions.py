@@ -134,8 +134,6 @@ def _given_gradient(op_types, tag, gradient, outputs=None):
     if _tf.is_defun(graph):
         raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
     checked = _WithShapesChecked(gradient)
-    if isinstance(gradient, GradientRecord) and not gradient.lasting:
-        _tf.keep_alive(graph, gradient)
 
     def see(op):
         if op.type in op_types:

@@ -623,13 +623,14 @@ def test_4_11_a_closure_lives_as_long_as_its_graph(control_flow, x, run):
     factor = 42.0
     with gg.override_gradients({"Relu": lambda op, grad: 0.0 * grad + factor}):
         y = tf.nn.relu(x, name="closed")
+        loop = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, x])[1]
     gc.collect()
     definition = x.graph.as_graph_def()
     with tf.Graph().as_default():
         x2 = tf.constant([-1.0, 2.0])
         copy = tf.import_graph_def(definition, {"Const": x2}, ["closed:0"])[0]
         assert relu_gradient(copy, x2, run) == FORTY_TWO
-    assert relu_gradient(y, x, run) == FORTY_TWO
+    assert relu_gradient(y, x, run) == relu_gradient(loop, x, run) == FORTY_TWO
 
 
 def test_two_closures_of_one_source_keep_apart(x, run):
