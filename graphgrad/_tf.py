@@ -17,6 +17,8 @@ from tensorflow.python.framework import function as _defun
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.ops import gen_script_ops, script_ops
 
+from .errors import OverrideError
+
 try:
     from tensorflow.python.eager import record as _tape  # 2.11 and later
 except ImportError:
@@ -267,6 +269,7 @@ def override_scopes():
 
 
 if VERSION >= (2, 0):
+    from tensorflow.python.eager import forwardprop_util as _forwardprop_util
     from tensorflow.python.eager.polymorphic_function import function_context as _function_context
     _make_function_context = _function_context.make_function_context
 
@@ -300,6 +303,20 @@ else:
         return made._replace(device_functions=scopes)
 
 
+def refuse_forward_mode(values, name):
+    """Raise if a tf.autodiff.ForwardAccumulator watches one of some tensors (forwardprop_util.pack_tangents, 2.x).
+
+    TensorFlow gets a forward derivative by transposing the backward one, which is right only for gradient functions
+    that are linear in the incoming gradient.
+    """
+    if VERSION >= (2, 0):
+        tensors = [value for value in values if isinstance(value, (tf.Tensor, tf.Variable))]
+        if _forwardprop_util.pack_tangents(tensors).tangents:
+            raise OverrideError(
+                "A tf.autodiff.ForwardAccumulator is open over {}: a gradient function says how to go backwards, and "
+                "has no forward derivative. Use a tf.GradientTape, or tf.gradients.".format(name))
+
+
 _record_gradient = _execute.record_gradient
 
 
@@ -312,6 +329,7 @@ def _record_binding(op_name, inputs, attrs, results, *more):
         gradient = registered_gradient(name) if name and not name.startswith("CustomGradient-") else None
     if gradient is None:
         return _record_gradient(op_name, inputs, attrs, results, *more)
+    refuse_forward_mode(inputs, "the operation {!r} (type {})".format(op.name, op.type))
 
     def backward(*grads):
         got = gradient(op, *grads)
