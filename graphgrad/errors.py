@@ -31,6 +31,10 @@ class ResultFileError(GraphGradError, ValueError):
     """A result file is missing, truncated, foreign, or newer than this graphgrad."""
 
 
+class OpLibraryError(GraphGradError, RuntimeError):
+    """A library of C++ operations is missing, stale, or does not compile."""
+
+
 class UsageError(GraphGradError):
     """A command was given something it cannot work with; the command line exits with status 2."""
 
