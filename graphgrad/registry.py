@@ -140,7 +140,8 @@ class GradientRegistry:
                     "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
                     "the gradient of operations of type {0!r}, register the function under a name of its own and "
                     "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
-            _tf.register(name, functools.partial(self._dispatch, name))
+            # Not for autograph: saving a model calls it inside a tf.function.
+            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -153,6 +154,12 @@ class GradientRegistry:
 
     def _dispatch(self, name, op, *grads):
         """What TensorFlow's registry calls for an operation that has a tag and no binding."""
+        if op is None:
+            raise RegistrationError(
+                "tf.saved_model.save asks for gradient {0!r} without an operation, to store it once for all operations "
+                "of that name, which would be wrong for most. Save with options=tf.saved_model.SaveOptions("
+                "experimental_custom_gradients=False): the name is kept, and a process that registers {0!r} finds "
+                "it.".format(name))
         record = self.get(name)
         if record is None:
             raise RegistrationError(

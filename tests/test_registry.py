@@ -1,9 +1,5 @@
 """Gradient names: lasting, readable, deterministic (design 4.10)."""
-import os
 import random
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -134,65 +130,3 @@ def test_4_10_no_random_state_is_touched(graph):
         y = tf.nn.relu(x)
     tf.gradients(gg.py_func_with_grad(np.abs, [y], tf.float32, grad=lambda op, grad: grad), x)
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before
-
-
-WRITE = """
-    import tensorflow.compat.v1 as tf, net, sys, graphgrad as gg
-    tf.disable_eager_execution()
-    x = tf.placeholder(tf.float32, [2], name="x")
-    with gg.override_gradients({"Relu": net.five}):
-        y = tf.nn.relu(x)
-    z = tf.identity(gg.tf_func_with_grad(tf.abs, [y], grad=net.six), name="z")
-    with tf.Session() as session:
-        builder = tf.saved_model.Builder("saved")
-        builder.add_meta_graph_and_variables(session, ["serve"])
-        builder.save()
-        tf.train.export_meta_graph("graph.meta")
-        open("graph.pb", "wb").write(session.graph_def.SerializeToString())
-"""
-READ = """
-    import tensorflow.compat.v1 as tf, net, sys
-    tf.disable_eager_execution()
-    with tf.Session() as session:
-        if sys.argv[1] == "saved":
-            tf.saved_model.load(session, ["serve"], "saved")
-        elif sys.argv[1] == "meta":
-            tf.train.import_meta_graph("graph.meta")
-        else:
-            definition = tf.GraphDef()
-            definition.ParseFromString(open("graph.pb", "rb").read())
-            tf.import_graph_def(definition, name="")
-        graph = session.graph
-        x, z = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("z:0")
-        print(session.run(tf.gradients(z, x)[0], {x: [-1.0, 2.0]}).tolist())
-"""
-NET = """
-    import graphgrad as gg
-
-    @gg.register_gradient
-    def five(op, grad):
-        return 5.0 * grad
-
-    @gg.register_gradient("Six")
-    def six(op, grad):
-        assert len(op.inputs) == len(op.outputs) == 1
-        return 6.0 * grad
-"""
-
-
-def test_4_10_saved_graphs_find_their_gradients_in_another_process(tmp_path):
-    """GraphDef, meta graph and SavedModel, reloaded by TensorFlow in a process that imports the same module."""
-    (tmp_path / "net.py").write_text(textwrap.dedent(NET))
-    root = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path), root]))
-
-    def python(code, *arguments):
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)] + list(arguments),
-                              cwd=str(tmp_path), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout.strip()
-
-    python(WRITE)
-    for kind in ("saved", "meta", "graph_def"):
-        assert python(READ, kind) == "[30.0, 30.0]"
