@@ -1,6 +1,6 @@
 """Old results: record what a script's sessions returned, compare with what they return today.
 
-``recorder`` is one file that also runs by itself where TF 1 still does; ``compare`` and ``report`` need numpy only.
+``recorder`` is one file that also runs by itself where TF 1 still does; comparing needs numpy only.
 """
 from .compare import Comparison, compare, load
 from .report import comparison_text, suite_table

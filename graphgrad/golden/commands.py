@@ -1,0 +1,89 @@
+"""The verbs ``record`` and ``compare`` of the command line."""
+import argparse
+import os
+
+from ..errors import UsageError
+
+
+def add_verbs(verbs):
+    """Add them to argparse's sub-commands."""
+    record = verbs.add_parser("record", help="the same, keeping what every Session.run returned", usage=(
+        "graphgrad record [options] -o OLD.npz SCRIPT [ARGS]\n       graphgrad record [options] SCRIPT [ARGS] -o OLD.npz"))
+    record.add_argument("-o", "--output", help="the file to write; one that is there is replaced by a whole recording only")
+    record.add_argument("--every", type=_positive, default=1, metavar="N", help="keep the values of every N-th run only")
+    record.add_argument("--max-bytes", type=_positive, metavar="N", help=(
+        "of larger arrays keep a digest and 1000 sampled entries (default 104857600)"))
+    record.add_argument("--replay", metavar="OLD.npz", help="with the seeds and initial values of that recording")
+    record.add_argument("--map", action="append", metavar="OLD=NEW", help="a variable of --replay that has another name now")
+    record.add_argument("script")
+    record.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own; a last -o FILE is taken as ours")
+    record.set_defaults(do=_record)
+
+    compare = verbs.add_parser("compare", help="run again, or read, and compare with an old result", description=(
+        "compare SCRIPT OLD.npz runs the script, with the arguments and the chance of then; compare NEW.npz OLD.npz reads "
+        "both; compare FOLDER takes every SCRIPT.py in it with old_results/SCRIPT.npz (SCRIPT_graphgrad.py with the "
+        "same)."))
+    compare.add_argument("new", help="a script, a recording or a folder")
+    compare.add_argument("old", nargs="?", help="the old recording")
+    compare.add_argument("--map", action="append", metavar="OLD=NEW", help="the name that a tensor or variable has now")
+    compare.add_argument("--tolerance", action="append", metavar="NAME=REL,NORM", help=(
+        "for a dtype or the tensors of that name (* and ? allowed): REL * |old| + NORM * max|old|"))
+    compare.add_argument("--any-arguments", action="store_true", help="also if the scripts were given other arguments")
+    compare.add_argument("--no-replay", action="store_true", help="leave the script its own seeds and initial values")
+    compare.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="so many scripts of a folder at once")
+    compare.set_defaults(do=_compare)
+
+
+def _positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def _mapping(words):
+    mapping = {}
+    for word in words or ():
+        old, equals, new = word.partition("=")
+        if not (old and equals and new):
+            raise UsageError("A name is mapped as OLD=NEW; {!r} came.".format(word))
+        mapping[old] = new
+    return mapping
+
+
+def _record(arguments):
+    from ..legacy import run_script
+    from ..legacy.runner import activate, check_script
+    from . import recorder
+    rest = list(arguments.arguments)
+    if arguments.output is None and len(rest) >= 2 and rest[-2] in ("-o", "--output"):
+        arguments.output = rest.pop()
+        rest.pop()
+    if arguments.output is None:
+        raise UsageError("record: say where to write, with -o OLD.npz.")
+    check_script(arguments.script)
+    options = {"every": arguments.every, "max_bytes": arguments.max_bytes or recorder.MAX_BYTES}
+    if arguments.replay:
+        from .recording import load
+        from .replay import Replay
+        options["replay"] = Replay(load(arguments.replay), _mapping(arguments.map))
+    script = os.path.abspath(arguments.script)
+    return recorder.record(
+        arguments.output, script, lambda: run_script(script, rest), before=activate, arguments=rest, progress=True,
+        command=["graphgrad", "record", os.path.basename(script)] + rest, **options)
+
+
+def _compare(arguments):
+    from . import suite
+    from .tolerances import parse
+    options = suite.Options(_mapping(arguments.map), parse(arguments.tolerance), arguments.any_arguments,
+                            not arguments.no_replay, arguments.jobs)
+    if os.path.isdir(arguments.new):
+        if arguments.old is not None:
+            raise UsageError("compare: a folder is compared with its own old_results, not with {}.".format(arguments.old))
+        return suite.compare_folder(arguments.new, options)
+    if arguments.old is None:
+        raise UsageError("compare: {} needs an old recording to be compared with.".format(arguments.new))
+    if arguments.new.endswith(".npz"):
+        return suite.compare_files(arguments.new, arguments.old, options)
+    return suite.compare_script(arguments.new, arguments.old, options)
