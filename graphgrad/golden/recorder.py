@@ -96,6 +96,7 @@ class Recorder(object):
         self._failure = None
         self._variables = []
         self._seeds = []
+        self._fed = {}
         self._journal = []
         self._chunks = 0
         self._journal_time = time.time()
@@ -437,7 +438,7 @@ class Recorder(object):
             feeds = feeds.items() if isinstance(feeds, dict) else feeds or ()
             fed = sorted(((_name(key), value) for key, value in feeds), key=lambda pair: pair[0])
             for index, (name, value) in enumerate(fed):
-                run["feeds"].append(self._value(name, value, "run{0:04d}/feed{1:03d}".format(number, index)))
+                run["feeds"].append(self._value(name, value, "run{0:04d}/feed{1:03d}".format(number, index), True))
         self._journal.append(run)
         now = time.time()
         if now - self._journal_time > _JOURNAL_SECONDS:
@@ -456,7 +457,7 @@ class Recorder(object):
                 self._failure = error
         self._journal, self._journal_time = [], now
 
-    def _value(self, name, value, key):
+    def _value(self, name, value, key, once=False):
         entry = {"name": name, "kind": "array"}
         if value is None:
             entry["kind"] = "none"
@@ -482,7 +483,11 @@ class Recorder(object):
             entry["kind"], entry["digest"] = "sampled", hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
             entry["largest"] = float(np.max(np.abs(array[np.isfinite(array)]))) if np.isfinite(array).any() else 0.0
             array = array.ravel()[sample_places(array.size)]
-        self._add(key, array)
+        if once:   # what is fed in every run is kept once
+            digest = hashlib.sha1(np.ascontiguousarray(array)).digest(), entry["dtype"], array.shape
+            entry["key"] = self._fed.setdefault(digest, key)
+        if entry["key"] == key:
+            self._add(key, array)
         return entry
 
     def _add(self, key, array):
@@ -603,10 +608,11 @@ class Archive(object):
 
     def discard(self):
         """Remove the temporary file."""
-        try:
-            self._stream.close()
-        except (IOError, OSError, ValueError):   # what could not be written is not wanted any more
-            pass
+        for part in (self._zip, self._stream):
+            try:
+                part.close()
+            except (IOError, OSError, ValueError):   # what could not be written is not wanted any more
+                pass
         if os.path.exists(self.temporary):
             os.remove(self.temporary)
 
@@ -901,7 +907,7 @@ def _record_here(part, path, script, body, before, options):
         if error.code not in (None, 0):
             failed = "it called sys.exit({0!r})".format(error.code)
     except BaseException:
-        failed = _failure()
+        failed = _failure(script)
     if os.getpid() != recorder._process:
         os._exit(1 if failed else 0)   # a process that the script forked off
     if not recorder.runs:
@@ -924,10 +930,13 @@ def _record_here(part, path, script, body, before, options):
     return 0
 
 
-def _failure():
-    """Print the script's traceback; returns its last line."""
-    traceback.print_exc()
-    kind, error = sys.exc_info()[:2]
+def _failure(script):
+    """Print the traceback from the script on; returns its last line."""
+    kind, error, trace = sys.exc_info()
+    inner = trace
+    while inner is not None and os.path.abspath(inner.tb_frame.f_code.co_filename) != os.path.abspath(script):
+        inner = inner.tb_next
+    traceback.print_exception(kind, error, inner or trace)
     return "{0}: {1}".format(kind.__name__, error).strip().split("\n")[0]
 
 
