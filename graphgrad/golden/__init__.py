@@ -2,7 +2,9 @@
 
 ``recorder`` is one file that also runs by itself where TF 1 still does; comparing needs numpy only.
 """
-from .compare import Comparison, compare, load
-from .report import comparison_text, suite_table
+from .compare import Comparison, compare
+from .recorder import unrecorded
+from .recording import Recording, load
+from .report import Report, comparison_text, suite_table
 
-__all__ = ["Comparison", "compare", "comparison_text", "load", "suite_table"]
+__all__ = ["Comparison", "Recording", "Report", "compare", "comparison_text", "load", "suite_table", "unrecorded"]

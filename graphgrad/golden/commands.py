@@ -8,29 +8,32 @@ from ..errors import UsageError
 def add_verbs(verbs):
     """Add them to argparse's sub-commands."""
     record = verbs.add_parser("record", help="the same, keeping what every Session.run returned", usage=(
-        "graphgrad record [options] -o OLD.npz SCRIPT [ARGS]\n       graphgrad record [options] SCRIPT [ARGS] -o OLD.npz"))
-    record.add_argument("-o", "--output", help="the file to write; one that is there is replaced by a whole recording only")
-    record.add_argument("--every", type=_positive, default=1, metavar="N", help="keep the values of every N-th run only")
+        "graphgrad record [options] -o OLD.npz SCRIPT [ARGS]\n"
+        "       graphgrad record [options] SCRIPT [ARGS] -o OLD.npz"))
+    record.add_argument("-o", "--output", help="the file to write; only a whole recording replaces one that is there")
+    record.add_argument("--every", type=_positive, default=1, metavar="N", help="keep the values of each N-th run only")
     record.add_argument("--max-bytes", type=_positive, metavar="N", help=(
         "of larger arrays keep a digest and 1000 sampled entries (default 104857600)"))
     record.add_argument("--replay", metavar="OLD.npz", help="with the seeds and initial values of that recording")
-    record.add_argument("--map", action="append", metavar="OLD=NEW", help="a variable of --replay that has another name now")
+    record.add_argument("--map", action="append", metavar="OLD=NEW", help="a variable with another name now")
     record.add_argument("script")
     record.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own; a last -o FILE is taken as ours")
     record.set_defaults(do=_record)
 
     compare = verbs.add_parser("compare", help="run again, or read, and compare with an old result", description=(
-        "compare SCRIPT OLD.npz runs the script, with the arguments and the chance of then; compare NEW.npz OLD.npz reads "
-        "both; compare FOLDER takes every SCRIPT.py in it with old_results/SCRIPT.npz (SCRIPT_graphgrad.py with the "
-        "same)."))
+        "compare SCRIPT OLD.npz runs the script, with the arguments and the chance of then; compare NEW.npz OLD.npz "
+        "reads both; compare FOLDER takes every SCRIPT.py in it with old_results/SCRIPT.npz (SCRIPT_graphgrad.py with "
+        "the same)."))
     compare.add_argument("new", help="a script, a recording or a folder")
     compare.add_argument("old", nargs="?", help="the old recording")
     compare.add_argument("--map", action="append", metavar="OLD=NEW", help="the name that a tensor or variable has now")
     compare.add_argument("--tolerance", action="append", metavar="NAME=REL,NORM", help=(
-        "for a dtype or the tensors of that name (* and ? allowed): REL * |old| + NORM * max|old|"))
-    compare.add_argument("--any-arguments", action="store_true", help="also if the scripts were given other arguments")
+        "for a dtype, or the tensors of a name with * and ?: REL * |old| + NORM * max|old|"))
+    compare.add_argument("--any-arguments", action="store_true", help="also if other arguments were given")
     compare.add_argument("--no-replay", action="store_true", help="leave the script its own seeds and initial values")
-    compare.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="so many scripts of a folder at once")
+    compare.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="so many scripts at once")
+    for kind, what in (("json", "JSON"), ("junit", "JUnit XML"), ("html", "a page with pictures")):
+        compare.add_argument("--" + kind, metavar="FILE", help="write the report as {} too".format(what))
     compare.set_defaults(do=_compare)
 
 
@@ -77,10 +80,13 @@ def _compare(arguments):
     from . import suite
     from .tolerances import parse
     options = suite.Options(_mapping(arguments.map), parse(arguments.tolerance), arguments.any_arguments,
-                            not arguments.no_replay, arguments.jobs)
+                            not arguments.no_replay, arguments.jobs, {
+                                kind: getattr(arguments, kind) for kind in ("json", "junit", "html")
+                                if getattr(arguments, kind)})
     if os.path.isdir(arguments.new):
         if arguments.old is not None:
-            raise UsageError("compare: a folder is compared with its own old_results, not with {}.".format(arguments.old))
+            raise UsageError("compare: a folder is compared with its own old_results, not with {}.".format(
+                arguments.old))
         return suite.compare_folder(arguments.new, options)
     if arguments.old is None:
         raise UsageError("compare: {} needs an old recording to be compared with.".format(arguments.new))

@@ -104,7 +104,8 @@ def compare(new, old, mapping=None, tolerances=None, any_arguments=False):
     """Compare two Recordings.
 
     Args:
-        new, old: Recordings.
+        new: a Recording.
+        old: the Recording that it is compared with.
         mapping: {old name: new name} for what cannot be matched otherwise.
         tolerances: {pattern or dtype: (relative, normwise)}, on top of those stored in the old recording.
         any_arguments: compare also if the scripts were given other arguments.
@@ -141,8 +142,8 @@ def compare(new, old, mapping=None, tolerances=None, any_arguments=False):
 def _check_arguments(new, old, any_arguments):
     now, then = new.meta.get("arguments"), old.meta.get("arguments")
     if not any_arguments and now is not None and then is not None and now != then:
-        raise UsageError("The script was given the arguments {} now and {} then, so the two cannot be compared: give it "
-                         "the same, or --any-arguments.".format(_listed(now), _listed(then)))
+        raise UsageError("The script was given the arguments {} now and {} then, so the two cannot be compared: give "
+                         "it the same, or --any-arguments.".format(_listed(now), _listed(then)))
 
 
 def _listed(words):
@@ -167,7 +168,7 @@ class _Work:
         """Compare the initial or the final values of the variables that both have."""
         sessions = sorted({variable["session"] for variable in self.old.variables})
         for session in sessions:
-            sides = [[variable for variable in recording.variables if variable["session"] == session and when in variable]
+            sides = [[one for one in recording.variables if one["session"] == session and when in one]
                      for recording in (self.new, self.old)]
             pairs, gone, _ = match(*([variable["name"] for variable in side] for side in sides), mapping=self.mapping)
             if gone and when == "initial" and sides[0]:
@@ -282,8 +283,8 @@ class _Work:
             self.result.notes.append("{} variables were given the initial values of then, as their own are chance; the "
                                      "first of them is {}".format(len(replaced), replaced[0]))
         if self.new.meta.get("seeds_unmatched"):
-            self.result.notes.append("{} random operations are new, or elsewhere than then, and kept their own seeds".format(
-                self.new.meta["seeds_unmatched"]))
+            self.result.notes.append("{} random operations are new, or elsewhere than then, and kept their own "
+                                     "seeds".format(self.new.meta["seeds_unmatched"]))
 
 
 def compare_arrays(result, where, new, old, dtype, tolerance=None):
@@ -302,5 +303,6 @@ def _say(result, tensor, outcome, new, old):
             list(outcome.odd), new[outcome.odd], old[outcome.odd]), tensor)
     elif outcome.ratio > 1:
         at = "at {} ".format(list(outcome.index)) if outcome.index else ""
-        result.add(tensor.where, "values", "{} of {} values differ; {}it is {!r} now, {!r} then, with {:.3g} allowed".format(
-            outcome.wrong, old.size, at, new[outcome.index].item(), old[outcome.index].item(), outcome.allowed), tensor)
+        text = "{} of {} values differ; {}it is {!r} now, {!r} then, with {:.3g} allowed".format(
+            outcome.wrong, old.size, at, new[outcome.index].item(), old[outcome.index].item(), outcome.allowed)
+        result.add(tensor.where, "values", text, tensor)

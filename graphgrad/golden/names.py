@@ -16,7 +16,8 @@ def match(new, old, mapping=None):
     """Pair names.
 
     Args:
-        new, old: lists of names; a name may come more than once.
+        new: list of names; a name may come more than once.
+        old: list of names.
         mapping: {old name: new name}, given by the user.
 
     Returns:
@@ -54,3 +55,8 @@ def _canonical_part(part):
 def _ending(name):
     """The last two parts, for names to which Keras has given, or from which it has taken, a prefix."""
     return "/".join(canonical(name).split("/")[-2:])
+
+
+def operation_kind(op_type):
+    """An op type without what TensorFlow's versions changed of it: "Add" and "AddV2" have the same."""
+    return _GROUP.get(op_type.lower(), op_type.lower())

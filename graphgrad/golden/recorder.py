@@ -15,6 +15,7 @@ seeds, drawn here and recorded, so that it can be run again; in all else the scr
 """
 from __future__ import absolute_import, division, print_function
 
+import contextlib
 import errno
 import hashlib
 import io
@@ -41,10 +42,12 @@ FORMAT = 2
 MAX_BYTES = 100 * 1024 * 1024
 SAMPLES = 1000
 _ENVIRONMENT = ("TF_ENABLE_ONEDNN_OPTS", "TF_DETERMINISTIC_OPS", "OMP_NUM_THREADS")
-_CPU_FLAGS = ("sse4_1", "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "asimd", "sve")
+_CPU_FLAGS = (
+    "sse4_1", "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "asimd", "sve")
 _MAX_NODES = 100000   # of a graph: larger ones are described by their histogram and their random operations alone
 _DEFLATE_BELOW = 1 << 16   # zlib gains little on large arrays of floats and costs more than the run
 _JOURNAL_SECONDS = 1.0     # what a killed process may lose
+_PAUSED = threading.local()
 
 
 class Recorder(object):
@@ -57,7 +60,7 @@ class Recorder(object):
         arguments: list of str, the script's own.
         every: keep the values of every so many-th run only; the others are counted.
         max_bytes: of an array above this size the SHA-256 and 1000 sampled entries are kept.
-        archive: the Archive to write to; one in a temporary file if None.
+        archive: the Archive to write to; one without a name if None.
         replay: an object with ``seed(scope, op_seed, own)`` and ``initial(session, name, value)`` that gives recorded
             seeds and initial values back; None to leave the script its own.
         progress: whether to say on stderr, now and then, how far it is.
@@ -265,7 +268,7 @@ class Recorder(object):
     def _is_off(self):
         """Whether this call is not recorded: made by the recorder, in a callable, in a fork, or on a full disk."""
         return (getattr(self._inside, "own", False) or getattr(self._inside, "callable", False)
-                or os.getpid() != self._process or self._failure is not None)
+                or getattr(_PAUSED, "on", False) or os.getpid() != self._process or self._failure is not None)
 
     def _called_by_tensorflow(self, frame):
         # Tensor.eval and Operation.run are TensorFlow's too, but it is the user who calls those.
@@ -525,6 +528,16 @@ class Recorder(object):
             self._archive.discard()
 
 
+@contextlib.contextmanager
+def unrecorded():
+    """What a script runs in this block is no part of its results: checks of its own, or what is new in it."""
+    was, _PAUSED.on = getattr(_PAUSED, "on", False), True
+    try:
+        yield
+    finally:
+        _PAUSED.on = was
+
+
 class _SessionState(object):
     """What is known of a session: its number, its initialised variables, the fetches after which it was asked."""
 
@@ -552,12 +565,12 @@ class Archive(object):
     """An .npz that grows while the script runs, in a temporary file that becomes the recording at the end.
 
     Args:
-        temporary: the path of that file, see ``new_part``; one of its own if None.
+        temporary: the path of that file, see ``new_part``; one without a name, gone with this process, if None.
     """
 
     def __init__(self, temporary=None):
-        self.temporary = temporary or new_part()
-        self._stream = io.open(self.temporary, "w+b")
+        self.temporary = temporary
+        self._stream = io.open(temporary, "w+b") if temporary else tempfile.TemporaryFile()
         self._zip = zipfile.ZipFile(self._stream, "w", zipfile.ZIP_DEFLATED, True)
 
     def add(self, key, array):
@@ -582,7 +595,7 @@ class Archive(object):
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):   # the script removed it
             os.makedirs(folder)
-        if not os.path.exists(self.temporary) or os.path.dirname(self.temporary) != folder:
+        if not self.temporary or not os.path.exists(self.temporary):
             self._copy_to(folder)
         self._stream.close()
         mask = os.umask(0)   # mkstemp makes files that only their owner can read
@@ -602,8 +615,6 @@ class Archive(object):
         except BaseException:
             os.remove(copy)
             raise
-        if os.path.exists(self.temporary):
-            os.remove(self.temporary)
         self.temporary = copy
 
     def discard(self):
@@ -613,13 +624,13 @@ class Archive(object):
                 part.close()
             except (IOError, OSError, ValueError):   # what could not be written is not wanted any more
                 pass
-        if os.path.exists(self.temporary):
+        if self.temporary and os.path.exists(self.temporary):
             os.remove(self.temporary)
 
 
-def new_part(path=None):
-    """An empty temporary file, beside ``path`` if that is given; returns where it is."""
-    folder = os.path.dirname(os.path.abspath(path)) if path else None
+def new_part(path):
+    """An empty temporary file beside ``path``; returns where it is."""
+    folder = os.path.dirname(os.path.abspath(path))
     descriptor, part = tempfile.mkstemp(prefix=".recording-", suffix=".part", dir=folder)
     os.close(descriptor)
     return part
@@ -761,7 +772,8 @@ def _flatten(fetches, result):
         results = result if result is not None else [None] * len(fetches)
         return [leaf for pair in zip(fetches, results) for leaf in _flatten(*pair)]
     if isinstance(fetches, dict):
-        return [leaf for key in sorted(fetches) for leaf in _flatten(fetches[key], None if result is None else result[key])]
+        return [leaf for key in sorted(fetches) for leaf in _flatten(
+            fetches[key], None if result is None else result[key])]
     fields = getattr(type(fetches), "__attrs_attrs__", None)
     if fields:   # attrs classes are fetched by their fields
         return [leaf for field in fields for leaf in _flatten(
@@ -777,7 +789,7 @@ def _name(fetch):
 
 
 def _text(value):
-    """Text of bytes; bytes that are no UTF-8 keep their values as \\xNN."""
+    """Text of bytes; what is no UTF-8 keeps its values in hexadecimal, as Python writes them."""
     if not isinstance(value, bytes):
         return str(value) if not hasattr(value, "encode") else value
     try:
@@ -884,8 +896,8 @@ def _wait(child, part, path, script):
     try:
         target = _place_for_incomplete(path)
         if salvage(part, target, error):
-            _say("{0} did not come to its end: {1}; what it computed until then is in {2}, marked as incomplete.".format(
-                script, error, target))
+            _say("{0} did not come to its end: {1}; what it computed until then is in {2}, marked as incomplete."
+                 .format(script, error, target))
         else:
             _say("{0} did not come to its end: {1}; nothing was recorded.".format(script, error))
     finally:

@@ -43,7 +43,8 @@ class Recording:
         try:
             return self._archive[key]
         except MemoryError:
-            raise ResultFileError("{}: the array {!r} is larger than the memory there is.".format(self.path, key)) from None
+            raise ResultFileError("{}: the array {!r} is larger than the memory there is.".format(
+                self.path, key)) from None
         except _UNREADABLE as error:
             raise ResultFileError("{}: the array {!r} cannot be read ({}): the file is damaged.".format(
                 self.path, key, error)) from None

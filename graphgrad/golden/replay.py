@@ -1,4 +1,4 @@
-"""Give a script the chance of an old recording again: its seeds, its variables' initial values, its generators' states."""
+"""Give a script the chance of an old recording again: seeds, initial values, the states of its generators."""
 import numpy as np
 
 from .names import match

@@ -51,7 +51,7 @@ def parse(words):
     for word in words or ():
         name, equals, numbers = word.rpartition("=")
         if not equals or not name:
-            raise UsageError("A tolerance is given as NAME=RELATIVE,NORMWISE, such as float32=1e-5,5e-6; {!r} came.".format(
-                word))
+            raise UsageError(
+                "A tolerance is given as NAME=RELATIVE,NORMWISE, such as float32=1e-5,5e-6; {!r} came.".format(word))
         settings[name] = numbers.split(",")
     return Tolerances(settings).settings

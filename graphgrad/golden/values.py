@@ -29,7 +29,8 @@ def compare_values(new, old, tolerance, largest=None):
     """Compare arrays of one shape and dtype.
 
     Args:
-        new, old: arrays.
+        new: array.
+        old: array.
         tolerance: (relative to each old value, relative to the largest absolute old value); None for equality.
         largest: the largest absolute old value, where ``old`` is a sample.
 

@@ -31,6 +31,6 @@ train = tf.train.AdamOptimizer(0.01).minimize(loss)
 
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
-    for step in range(30):
+    for _ in range(30):
         session.run([loss, train], {x: images, y: labels})
     session.run(logits, {x: images})
