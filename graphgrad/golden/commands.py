@@ -22,13 +22,16 @@ def add_verbs(verbs):
 
     compare = verbs.add_parser("compare", help="run again, or read, and compare with an old result", description=(
         "compare SCRIPT OLD.npz runs the script, with the arguments and the chance of then; compare NEW.npz OLD.npz "
-        "reads both; compare FOLDER takes every SCRIPT.py in it with old_results/SCRIPT.npz (SCRIPT_graphgrad.py with "
-        "the same)."))
-    compare.add_argument("new", help="a script, a recording or a folder")
+        "reads both; compare MODEL OLD.npz loads an old checkpoint, .meta, frozen .pb, .pbtxt or SavedModel, feeds the "
+        "recorded feeds and fetches the recorded fetches; compare FOLDER takes every SCRIPT.py in it with "
+        "old_results/SCRIPT.npz (SCRIPT_graphgrad.py with the same)."))
+    compare.add_argument("new", help="a script, a recording, a folder, or an old model")
     compare.add_argument("old", nargs="?", help="the old recording")
     compare.add_argument("--map", action="append", metavar="OLD=NEW", help="the name that a tensor or variable has now")
     compare.add_argument("--tolerance", action="append", metavar="NAME=REL,NORM", help=(
         "for a dtype, or the tensors of a name with * and ?: REL * |old| + NORM * max|old|"))
+    compare.add_argument("--py-func", action="append", metavar="TOKEN=MODULE:FUNCTION", help=(
+        "a Python function that a MODEL calls"))
     compare.add_argument("--any-arguments", action="store_true", help="also if other arguments were given")
     compare.add_argument("--no-replay", action="store_true", help="leave the script its own seeds and initial values")
     compare.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="so many scripts at once")
@@ -44,12 +47,28 @@ def _positive(text):
     return number
 
 
+def _is_artefact(path):
+    return (path.endswith((".meta", ".pb", ".pbtxt", ".pb.txt")) or os.path.exists(path + ".index")
+            or any(os.path.exists(os.path.join(path, "saved_model" + end)) for end in (".pb", ".pbtxt")))
+
+
+def _compare_artefact(arguments, options):
+    from . import suite
+    from .recording import load
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")   # convolutions then round as they did
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with load(arguments.old) as old:
+        from .artefacts import compare_artefact
+        return suite.finish(compare_artefact(arguments.new, old, options.mapping, options.tolerances,
+                                             _mapping(arguments.py_func)), options)
+
+
 def _mapping(words):
     mapping = {}
     for word in words or ():
         old, equals, new = word.partition("=")
         if not (old and equals and new):
-            raise UsageError("A name is mapped as OLD=NEW; {!r} came.".format(word))
+            raise UsageError("A name is given as OLD=NEW; {!r} came.".format(word))
         mapping[old] = new
     return mapping
 
@@ -83,6 +102,8 @@ def _compare(arguments):
                             not arguments.no_replay, arguments.jobs, {
                                 kind: getattr(arguments, kind) for kind in ("json", "junit", "html")
                                 if getattr(arguments, kind)})
+    if arguments.old is not None and _is_artefact(arguments.new):
+        return _compare_artefact(arguments, options)
     if os.path.isdir(arguments.new):
         if arguments.old is not None:
             raise UsageError("compare: a folder is compared with its own old_results, not with {}.".format(

@@ -199,7 +199,7 @@ def _meaning(factor, tensor, old):
     sizes = {}
     for entry in old.runs[tensor.group]["feeds"]:
         for axis, size in enumerate(entry.get("shape", [])):
-            if size > 1:
+            if size > 3:   # two and three are common without being a batch
                 sizes.setdefault(size, "axis {} of the feed {}".format(axis, entry["name"]))
     for value, what in ((factor, "a sum where a mean was"), (1 / factor, "a mean where a sum was")):
         size = int(round(value))
