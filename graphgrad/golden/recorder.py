@@ -99,7 +99,7 @@ class Recorder(object):
         self._failure = None
         self._variables = []
         self._seeds = []
-        self._fed = {}
+        self._kept_once = {}
         self._journal = []
         self._chunks = 0
         self._journal_time = time.time()
@@ -316,7 +316,7 @@ class Recorder(object):
             if self._replay is not None and not restored:
                 value = self._replayed_value(session, state, variable, value, entry)
             key = "initial/{0:02d}/{1:04d}".format(state.number, len(self._variables))
-            entry["initial"] = self._value(variable.name, value, key)
+            entry["initial"] = self._value(variable.name, value, key, once=True)
             self._variables.append(entry)
 
     def _replayed_value(self, session, state, variable, value, entry):
@@ -338,10 +338,10 @@ class Recorder(object):
         state.closed = True
         readers = [(variable, _reader(variable)) for variable in state.known.values()]
         entries = dict((entry["name"], entry) for entry in self._variables if entry["session"] == state.number)
-        for variable, value in self._read(session, readers):
+        for place, (variable, value) in enumerate(self._read(session, readers)):
             entry = entries[variable.name]
-            entry["final"] = self._value(variable.name, value, entry["initial"].get("key", "initial/{0:02d}/{1}".format(
-                state.number, variable.name.replace("/", "."))).replace("initial/", "final/", 1))
+            key = "final/{0:02d}/{1:04d}".format(state.number, place)
+            entry["final"] = self._value(variable.name, value, key, once=True)
 
     def _read(self, session, readers):
         """(variable, value) of those that are initialised."""
@@ -441,7 +441,7 @@ class Recorder(object):
             feeds = feeds.items() if isinstance(feeds, dict) else feeds or ()
             fed = sorted(((_name(key), value) for key, value in feeds), key=lambda pair: pair[0])
             for index, (name, value) in enumerate(fed):
-                run["feeds"].append(self._value(name, value, "run{0:04d}/feed{1:03d}".format(number, index), True))
+                run["feeds"].append(self._value(name, value, "run{0:04d}/feed{1:03d}".format(number, index), once=True))
         self._journal.append(run)
         now = time.time()
         if now - self._journal_time > _JOURNAL_SECONDS:
@@ -486,9 +486,9 @@ class Recorder(object):
             entry["kind"], entry["digest"] = "sampled", hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
             entry["largest"] = float(np.max(np.abs(array[np.isfinite(array)]))) if np.isfinite(array).any() else 0.0
             array = array.ravel()[sample_places(array.size)]
-        if once:   # what is fed in every run is kept once
+        if once:   # what is fed in every run, or a variable that stays as it was, is kept once
             digest = hashlib.sha1(np.ascontiguousarray(array)).digest(), entry["dtype"], array.shape
-            entry["key"] = self._fed.setdefault(digest, key)
+            entry["key"] = self._kept_once.setdefault(digest, key)
         if entry["key"] == key:
             self._add(key, array)
         return entry

@@ -1,4 +1,7 @@
-"""Save one small network, with an overridden gradient, as TensorFlow 1 does; run on 1.15.5 under the recorder."""
+"""Save one small network, with an overridden gradient, as TensorFlow 1 does.
+
+    python ../../../graphgrad/golden/recorder.py artefacts.py artefacts -o artefacts.npz     (TensorFlow 1.15.5)
+"""
 import os
 import shutil
 import sys

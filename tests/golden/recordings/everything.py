@@ -1,4 +1,7 @@
-"""Every kind of thing that a recording keeps, on TensorFlow 0.12 to 2.21; its values are known in closed form."""
+"""Every kind of thing that a recording keeps, on TensorFlow 0.12 to 2.21; its values are known in closed form.
+
+    python ../../../graphgrad/golden/recorder.py everything.py -o everything_VERSION.npz
+"""
 from __future__ import print_function
 
 import numpy as np
