@@ -850,7 +850,8 @@ def record(path, script, body, before=None, **options):
         options: of Recorder.
 
     Returns:
-        0, or 2 if the script died, recorded nothing, or the file could not be written; the reason is on stderr.
+        0, or 2 if the script died, recorded nothing, or the file could not be written; the reason is on stderr. The
+        script's process leaves by sys.exit.
     """
     path = os.path.abspath(path)
     try:
@@ -864,13 +865,7 @@ def record(path, script, body, before=None, **options):
     sys.stderr.flush()
     child = os.fork()
     if not child:
-        status = 2
-        try:
-            status = _record_here(part, path, script, body, before, options)
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(status)   # what this process inherited is the other's to close
+        sys.exit(_record_here(part, path, script, body, before, options))   # so that what the script left for exit runs
     return _wait(child, part, path, script)
 
 

@@ -1,7 +1,6 @@
 """The examples' old results are what the one documented command makes, on the TensorFlow that it asks for."""
 import os
 import subprocess
-import sys
 
 import pytest
 from test_recorder import PYTHONS

@@ -131,38 +131,62 @@ ENDS = {
     "is_killed": ("time.sleep(1.1); session.run(v); os.kill(os.getpid(), signal.SIGKILL)", "killed by signal 9",
                   "the process was killed by signal 9"),
     "leaves": ("time.sleep(1.1); session.run(v); os._exit(0)", "left by os._exit(0)", "the process left by os._exit(0)"),
-    "exits_well": ("sys.exit(0)", "recorded 5 runs", None),
+    "exits_well": ("import atexit; atexit.register(sys.stderr.write, 'farewell\\n'); sys.exit(0)", "farewell", None),
     "changes_folder": ("os.chdir('/')", "recorded 5 runs", None),
     "forks": ("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nelse: sys.exit(1)", "recorded 5 runs", None),
     "removes_its_output": ("import shutil; shutil.rmtree(sys.argv[1])", "recorded 5 runs", None),
 }
 
 
-def start(folder, name, code, *options, **more):
-    """Start recording a script in a folder of its own."""
-    os.makedirs(str(folder / name))
-    path = folder / name / "script.py"
-    path.write_text(code)
-    output = os.path.join(str(folder / name), "out", "old.npz")
-    os.makedirs(os.path.dirname(output))
-    command = [sys.executable, "-W", "ignore", RECORDER] + list(options) + [
-        "-o", os.path.join("out", "old.npz"), "script.py", os.path.dirname(output)]
-    process = subprocess.Popen(command, cwd=str(folder / name), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               universal_newlines=True, **more)
-    return process, output
+#: Cases in which there was a file already: what is to be left of it, and what is said.
+KEPT = {
+    "dies": (RUNS_ONE + "1 / 0\n", "script.py died after 5 runs (ZeroDivisionError"),
+    "runs_nothing": ("print('hello')\n", "made no Session.run, so there is nothing to record"),
+    "fills_the_disk": ("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n" + RUNS_ONE.replace(
+        "range(5000)", "range(500000)"), "old.npz cannot be written: File too large"),
+}
+#: Imports TensorFlow once, and is forked for each script, before any session.
+DRIVER = """import importlib.util, json, os, sys
+spec = importlib.util.spec_from_file_location("recorder", sys.argv[1])
+recorder = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(recorder)
+import tensorflow
+running, ended = {}, {}
+for folder, words in json.load(sys.stdin):
+    process = os.fork()
+    if not process:
+        os.chdir(folder)
+        os.dup2(os.open("stderr", os.O_WRONLY | os.O_CREAT), 2)
+        sys.exit(recorder.main(words))
+    running[process] = folder
+while running:
+    process, status = os.wait()
+    ended[running.pop(process)] = os.WEXITSTATUS(status)
+sys.stdout.write(json.dumps(ended))
+"""
 
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
-    """Every ending, recorded side by side: (exit status, stderr, path) of each."""
-    folder, results = tmp_path_factory.mktemp("ends"), {}
-    for name, (code, _, _) in ENDS.items():
-        process, output = start(folder, name, RUNS_ONE + code + "\n")
-        results[name] = (process, output)
-    for name, (process, output) in list(results.items()):
-        _, stderr = process.communicate(timeout=250)
-        results[name] = (process.returncode, stderr, output)
-    return results
+    """Every script, recorded side by side: {name: (exit status, stderr, path of the recording)}."""
+    home = tmp_path_factory.mktemp("ends")
+    cases = {name: RUNS_ONE + code + "\n" for name, (code, _, _) in ENDS.items()}
+    cases.update((name, code) for name, (code, _) in KEPT.items())
+    cases["limits"] = RUNS_ONE + "session.run(big + 1)\n"
+    jobs = []
+    for name, code in cases.items():
+        folder = home / name
+        (folder / "out").mkdir(parents=True)
+        (folder / "script.py").write_text(code)
+        if name in KEPT:
+            (folder / "out" / "old.npz").write_bytes(b"old")
+        limits = ["--every", "2", "--max-bytes", "1000"] if name == "limits" else []
+        jobs.append((str(folder), limits + ["-o", os.path.join("out", "old.npz"), "script.py", str(folder / "out")]))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", DRIVER, RECORDER], input=json.dumps(jobs),
+                          stdout=subprocess.PIPE, universal_newlines=True, timeout=250)
+    status = json.loads(done.stdout[done.stdout.index("{"):])
+    return {name: (status[str(home / name)], (home / name / "stderr").read_text(), str(home / name / "out" / "old.npz"))
+            for name in cases}
 
 
 @pytest.mark.parametrize("name", sorted(ENDS))
@@ -187,34 +211,24 @@ def test_an_unseeded_script_is_given_seeds(ended):
         assert recording.graphs[0]["random"][0][2:] == [seed, seed2]
 
 
-def test_an_old_file_is_replaced_by_a_whole_one_only(tmp_path):
+@pytest.mark.parametrize("name", sorted(KEPT))
+def test_an_old_file_is_replaced_by_a_whole_one_only(ended, name):
     """A script that dies, runs nothing, or fills the disk leaves what was there as it was, and nothing of its own."""
-    limit = "import resource, signal\nresource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
-    full = limit + RUNS_ONE.replace("range(5000)", "range(500000)")
-    cases = {"dies": (RUNS_ONE + "1 / 0\n", "script.py died after 5 runs (ZeroDivisionError"),
-             "runs_nothing": ("print('hello')\n", "made no Session.run, so there is nothing to record"),
-             "fills_the_disk": (full, "old.npz cannot be written: File too large")}
-    started = {}
-    for name, (code, _) in cases.items():
-        started[name] = start(tmp_path, name, "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n" + code)
-        with open(started[name][1], "wb") as stream:
-            stream.write(b"old")
-        open(os.path.join(str(tmp_path / name), "go"), "w").close()
-    for name, (process, output) in started.items():
-        _, stderr = process.communicate(timeout=250)
-        assert process.returncode == 2 and cases[name][1] in stderr, stderr
-        with open(output, "rb") as stream:
-            assert stream.read() == b"old"
-        left = sorted(os.listdir(os.path.dirname(output)))
-        assert left == (["old.incomplete.npz", "old.npz"] if name == "dies" else ["old.npz"])
-    assert not load(str(tmp_path / "dies" / "out" / "old.incomplete.npz")).meta["complete"]
+    status, stderr, output = ended[name]
+    assert status == 2 and KEPT[name][1] in stderr, stderr
+    with open(output, "rb") as stream:
+        assert stream.read() == b"old"
+    folder = os.path.dirname(output)
+    assert sorted(os.listdir(folder)) == (["old.incomplete.npz", "old.npz"] if name == "dies" else ["old.npz"])
+    if name == "dies":
+        with load(os.path.join(folder, "old.incomplete.npz")) as recording:
+            assert not recording.meta["complete"] and len(recording.runs) == 5
 
 
-def test_limits_on_size(tmp_path):
+def test_limits_on_size(ended, tmp_path):
     """--every N counts the runs between; above --max-bytes a digest and sampled entries are kept, and compared."""
-    process, output = start(tmp_path, "limits", RUNS_ONE + "session.run(big + 1)\n", "--every", "2", "--max-bytes", "1000")
-    _, stderr = process.communicate(timeout=250)
-    assert process.returncode == 0, stderr
+    status, stderr, output = ended["limits"]
+    assert status == 0, stderr
     with load(output) as recording:
         assert [run.get("skipped", False) for run in recording.runs] == [False, True, False, True, False, True]
     recorder = Recorder(max_bytes=1000)
