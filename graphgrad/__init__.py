@@ -15,6 +15,8 @@ _HOME = {
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
+    "load_op_library": "op_libraries",
+    "build_op_library": "op_libraries",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
@@ -25,6 +27,7 @@ _HOME = {
     "GradientError": "errors",
     "ForwardError": "errors",
     "ResultFileError": "errors",
+    "OpLibraryError": "errors",
     "OverrideWarning": "errors",
 }
 

@@ -1,4 +1,4 @@
-"""The command ``graphgrad``: run, record, compare, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
+"""The command ``graphgrad``: run, record, compare, build, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
 import argparse
 import sys
 
@@ -31,6 +31,11 @@ def _parser():
 
     commands.add_verbs(verbs)
 
+    build = verbs.add_parser("build", help="compile a C++ source of operations for the installed TensorFlow")
+    build.add_argument("source")
+    build.add_argument("-o", "--output", help="the library to write; by default beside the source, as .so")
+    build.set_defaults(do=_build)
+
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
     rules.add_argument("name", nargs="?")
     rules.set_defaults(do=_rules)
@@ -59,6 +64,12 @@ def _overrides_text(overrides):
         yield text if entry["differentiated"] else text + ": no gradient that was built uses this override"
 
 
+def _build(arguments):
+    from .legacy.runner import import_quietly
+    import_quietly()
+    from .op_libraries import build_op_library
+    print("wrote " + build_op_library(arguments.source, arguments.output))
+    return 0
 def _rules(arguments):
     from . import catalogue
     entries = catalogue.read()

@@ -56,8 +56,9 @@ def _compare_artefact(arguments, options):
     from . import suite
     from .recording import load
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")   # convolutions then round as they did
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with load(arguments.old) as old:
+        from ..legacy.runner import import_quietly
+        import_quietly()
         from .artefacts import compare_artefact
         return suite.finish(compare_artefact(arguments.new, old, options.mapping, options.tolerances,
                                              _mapping(arguments.py_func)), options)
