@@ -14,6 +14,8 @@ def add_verbs(verbs):
     record.add_argument("--every", type=_positive, default=1, metavar="N", help="keep the values of each N-th run only")
     record.add_argument("--max-bytes", type=_positive, metavar="N", help=(
         "of larger arrays keep a digest and 1000 sampled entries (default 104857600)"))
+    record.add_argument("--intermediates", type=int, metavar="RUN", help=(
+        "of that run keep every tensor upstream of its fetches too"))
     record.add_argument("--replay", metavar="OLD.npz", help="with the seeds and initial values of that recording")
     record.add_argument("--map", action="append", metavar="OLD=NEW", help="a variable with another name now")
     record.add_argument("script")
@@ -35,6 +37,8 @@ def add_verbs(verbs):
     compare.add_argument("--any-arguments", action="store_true", help="also if other arguments were given")
     compare.add_argument("--no-replay", action="store_true", help="leave the script its own seeds and initial values")
     compare.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="so many scripts at once")
+    compare.add_argument("--bisect", metavar="PYTHON", help=(
+        "a Python with the old TensorFlow: if SCRIPT differs, run it there too, and find the first tensor that does"))
     for kind, what in (("json", "JSON"), ("junit", "JUnit XML"), ("html", "a page with pictures")):
         compare.add_argument("--" + kind, metavar="FILE", help="write the report as {} too".format(what))
     compare.set_defaults(do=_compare)
@@ -85,7 +89,8 @@ def _record(arguments):
     if arguments.output is None:
         raise UsageError("record: say where to write, with -o OLD.npz.")
     check_script(arguments.script)
-    options = {"every": arguments.every, "max_bytes": arguments.max_bytes or recorder.MAX_BYTES}
+    options = {"every": arguments.every, "max_bytes": arguments.max_bytes or recorder.MAX_BYTES,
+               "intermediates": arguments.intermediates}
     if arguments.replay:
         from .recording import load
         from .replay import Replay
@@ -102,7 +107,7 @@ def _compare(arguments):
     options = suite.Options(_mapping(arguments.map), parse(arguments.tolerance), arguments.any_arguments,
                             not arguments.no_replay, arguments.jobs, {
                                 kind: getattr(arguments, kind) for kind in ("json", "junit", "html")
-                                if getattr(arguments, kind)})
+                                if getattr(arguments, kind)}, arguments.bisect)
     if arguments.old is not None and _is_artefact(arguments.new):
         return _compare_artefact(arguments, options)
     if os.path.isdir(arguments.new):

@@ -60,6 +60,7 @@ class Recorder(object):
         arguments: list of str, the script's own.
         every: keep the values of every so many-th run only; the others are counted.
         max_bytes: of an array above this size the SHA-256 and 1000 sampled entries are kept.
+        intermediates: the number of a run of which every tensor upstream of its fetches is kept as well.
         archive: the Archive to write to; one without a name if None.
         replay: an object with ``seed(scope, op_seed, own)`` and ``initial(session, name, value)`` that gives recorded
             seeds and initial values back; None to leave the script its own.
@@ -71,7 +72,7 @@ class Recorder(object):
     """
 
     def __init__(self, command=(), script=None, keep_values=True, arguments=(), every=1, max_bytes=MAX_BYTES,
-                 archive=None, replay=None, progress=False):
+                 intermediates=None, archive=None, replay=None, progress=False):
         self.keep_values = keep_values
         self.runs = 0
         self.meta = {
@@ -82,6 +83,7 @@ class Recorder(object):
             "script_sha256": _sha256(script) if script else None,
             "every": every,
             "max_bytes": max_bytes,
+            "intermediates": intermediates,
             "complete": False,
             "error": "the recording was not finished",
         }
@@ -181,14 +183,20 @@ class Recorder(object):
         def run(session, fetches, feed_dict=None, options=None, run_metadata=None):
             if recorder._is_off():
                 return original(session, fetches, feed_dict, options, run_metadata)
-            result = original(session, fetches, feed_dict, options, run_metadata)
             frame = sys._getframe(1)
+            own = recorder.keep_values and not recorder._called_by_tensorflow(frame)
+            if own and recorder.runs == recorder.meta["intermediates"]:
+                upstream = _upstream(session.graph, fetches)
+                result, values = original(session, [fetches, upstream], feed_dict, options, run_metadata)
+            else:
+                upstream, values = [], []
+                result = original(session, fetches, feed_dict, options, run_metadata)
             recorder._keep(session.graph)
             if recorder.keep_values:
                 with recorder._lock:
                     recorder._initial_values(session, fetches, restored=_called_by_saver(frame))
-                    if not recorder._called_by_tensorflow(frame):
-                        recorder._record(fetches, feed_dict, result)
+                    if own:
+                        recorder._record(fetches, feed_dict, result, list(zip(upstream, values)))
             return result
 
         return run
@@ -429,14 +437,17 @@ class Recorder(object):
 
     # Values.
 
-    def _record(self, fetches, feeds, result):
+    def _record(self, fetches, feeds, result, upstream=()):
         number = self.runs
         self.runs += 1
         run = {"fetches": [], "feeds": []}
         if number % self.meta["every"]:
             run["skipped"] = True
         else:
-            for index, (name, value) in enumerate(_flatten(fetches, result)):
+            leaves = _flatten(fetches, result) + [(_name(tensor), value) for tensor, value in upstream]
+            if upstream:
+                run["intermediates"] = len(upstream)
+            for index, (name, value) in enumerate(leaves):
                 run["fetches"].append(self._value(name, value, "run{0:04d}/{1:03d}".format(number, index)))
             feeds = feeds.items() if isinstance(feeds, dict) else feeds or ()
             fed = sorted(((_name(key), value) for key, value in feeds), key=lambda pair: pair[0])
@@ -709,6 +720,22 @@ def _describe(graph):
     return described
 
 
+def _upstream(graph, fetches):
+    """The tensors that fetches are made of, in the order of construction, as far as a run can fetch them."""
+    names = [name.split(":")[0] for name, _ in _flatten(fetches, None)]
+    front = [op for op in graph.get_operations() if op.name in names]
+    seen = set(op.name for op in front)
+    while front:
+        for tensor in front.pop().inputs:
+            if tensor.op.name not in seen:
+                seen.add(tensor.op.name)
+                front.append(tensor.op)
+    return [tensor for op in graph.get_operations() for tensor in op.outputs
+            if op.name in seen and op.type not in ("Const", "Placeholder")
+            # The inside of a loop or branch cannot be fetched.
+            and op._get_control_flow_context() is None and tensor.dtype.name not in ("resource", "variant")]
+
+
 def _reader(variable):
     """A tensor of the graph that reads a variable; None where there is none."""
     for name in ("_snapshot", "_graph_element"):
@@ -955,18 +982,21 @@ def _say(sentence):
     sys.stderr.write("graphgrad record: " + sentence + "\n")
 
 
-_USAGE = """usage: python recorder.py [--every N] [--max-bytes N] SCRIPT [ARGS] -o OLD.npz
-       python recorder.py [--every N] [--max-bytes N] -o OLD.npz SCRIPT [ARGS]
+_USAGE = """usage: python recorder.py [options] SCRIPT [ARGS] -o OLD.npz
+       python recorder.py [options] -o OLD.npz SCRIPT [ARGS]
+options: --every N            keep the values of each N-th run only
+         --max-bytes N        of larger arrays keep a digest and 1000 sampled entries
+         --intermediates RUN  of that run keep every tensor upstream of its fetches too
 """
 
 
 def main(argv=None):
     """Run the command line; returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    options = {"every": 1, "max_bytes": MAX_BYTES}
+    options = {"every": 1, "max_bytes": MAX_BYTES, "intermediates": None}
     path = None
     try:
-        while words and words[0] in ("-o", "--every", "--max-bytes"):
+        while words and words[0] in ("-o", "--every", "--max-bytes", "--intermediates"):
             option, value = words.pop(0), words.pop(0)
             if option == "-o":
                 path = value
@@ -976,7 +1006,7 @@ def main(argv=None):
             path = words.pop()
             words.pop()
         script = words.pop(0)
-        if script.startswith("-") or path is None or min(options.values()) < 1:
+        if script.startswith("-") or path is None or min(options["every"], options["max_bytes"]) < 1:
             raise ValueError(script)
     except (IndexError, ValueError):
         sys.stderr.write(_USAGE)

@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from ..errors import ResultFileError, UsageError
+from . import recorder
 from .compare import compare
 from .page import html_text
 from .recording import load
@@ -25,15 +26,18 @@ class Options:
         replay: whether scripts get the seeds and initial values of then.
         jobs: how many scripts run at once.
         outputs: {"json" | "junit" | "html": path}, reports to write.
+        bisect: a Python with the old TensorFlow, to find the first tensor that differs; None not to.
     """
 
-    def __init__(self, mapping=None, tolerances=None, any_arguments=False, replay=True, jobs=1, outputs=None):
+    def __init__(self, mapping=None, tolerances=None, any_arguments=False, replay=True, jobs=1, outputs=None,
+                 bisect=None):
         self.mapping = mapping or {}
         self.tolerances = tolerances or {}
         self.any_arguments = any_arguments
         self.replay = replay
         self.jobs = jobs
         self.outputs = outputs or {}
+        self.bisect = bisect
 
     def report(self, title, new, old):
         """Compare two Recordings so."""
@@ -72,7 +76,35 @@ def compare_script(script, old, options):
     with tempfile.TemporaryDirectory(prefix="graphgrad-") as folder:
         report, output = _run(script, os.path.basename(script), old, folder, options)
         sys.stdout.write(output)
+        if options.bisect and report.verdict == "differs":
+            report.comparison.notes.append(_bisect(script, report, folder, options))
         return finish(report, options)
+
+
+def _bisect(script, report, folder, options):
+    """Run the script on both TensorFlows again, keeping what is between; returns a sentence on where they part."""
+    runs = [one.tensor.group for one in report.comparison.differences if one.tensor is not None]
+    if not runs or not 0 <= runs[0] < len(report.old.runs):
+        return "bisect: what differs first is no result of a run, so there is nothing upstream of it to look at"
+    old = os.path.join(folder, "intermediates.npz")
+    script, number = os.path.abspath(script), str(runs[0])
+    environment = {name: value for name, value in os.environ.items() if name != "TF2_BEHAVIOR"}   # another TensorFlow's
+    command = [options.bisect, recorder.__file__, "--intermediates", number, "-o", old, script]
+    try:
+        process = subprocess.run(command + list(report.old.meta.get("arguments") or ()), env=environment,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    except OSError as error:
+        raise UsageError("{} cannot be run: {}.".format(options.bisect, error.strerror)) from None
+    if process.returncode != 0:
+        raise UsageError("{} cannot record {}: {}".format(
+            options.bisect, script, process.stderr.strip().split("\n")[-1]))
+    found, _ = _run(script, "bisect", old, folder, options, ["--intermediates", number])
+    first = next((one for one in found.comparison.differences if one.tensor is not None), None) if (
+        found.comparison is not None) else None
+    if first is None:
+        return "bisect: run anew, the two TensorFlows give the same, so the recording is of another script or machine"
+    return "bisect: of {} tensors of run {} that both have, the first that differs is {}".format(
+        sum(one.group == runs[0] for one in found.comparison.tensors), number, first)
 
 
 def compare_folder(folder, options):
@@ -147,7 +179,7 @@ def _row(folder, name, old, temporary, options, progress):
     return Row(name, verdict, report.new.meta if report.new else None, report.comparison, report.text()), report, output
 
 
-def _run(script, title, old, folder, options):
+def _run(script, title, old, folder, options, more=()):
     """Run one script under the recorder; returns its Report and what it printed."""
     old_recording = load(old)
     new = os.path.join(folder, os.path.basename(script) + ".npz")
@@ -159,7 +191,7 @@ def _run(script, title, old, folder, options):
         command += ["--replay", old]
         for pair in options.mapping.items():
             command += ["--map", "=".join(pair)]
-    command += [script] + list(old_recording.meta.get("arguments") or ())
+    command += list(more) + [script] + list(old_recording.meta.get("arguments") or ())
     process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                              env=environment, universal_newlines=True)
     if process.returncode != 0:

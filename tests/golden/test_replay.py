@@ -158,3 +158,36 @@ def test_without_recorded_seeds_operations_are_counted():
         tf.get_variable("w1", [12, 16], initializer=tf.truncated_normal_initializer(stddev=0.3), use_resource=False)
     recorder.discard()
     assert [seed[2:] for seed in recorder._seeds] == [[7, wanted[0]]]
+
+
+BISECTED = """
+import sys
+import tensorflow as tf
+if not tf.__version__.startswith("1."):
+    tf = getattr(tf, "compat", tf).v1
+    tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, [2], name="x")
+noise = tf.random_normal([2], name="noise")
+a = tf.multiply(x + noise, 2.0, name="a")
+b = tf.exp(a, name="b") if "graphgrad" not in sys.modules else tf.exp(a + 1.0, name="b")
+c = tf.reduce_sum(tf.tanh(b, name="t"), name="c")
+with tf.Session() as session:
+    session.run(noise)
+    session.run(c, {x: [0.1, -2.0]})
+"""
+
+
+def test_bisect(tmp_path):
+    """With a Python of the old side at hand, the first tensor between that differs; chance is that of the same run."""
+    (tmp_path / "s.py").write_text(BISECTED)
+    old, script = str(tmp_path / "old.npz"), str(tmp_path / "s.py")
+    from graphgrad.golden import recorder
+    subprocess.run([sys.executable, "-W", "ignore", recorder.__file__, "-o", old, script], check=True,
+                   stderr=subprocess.DEVNULL)
+    done = graphgrad("compare", script, old, "--bisect", sys.executable)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("s.py: differs, first at run 1, c:0: ")
+    line, = [line for line in done.stdout.splitlines() if "bisect" in line]
+    assert line.startswith("  note: bisect: of 9 tensors of run 1 that both have, the first that differs is run 1, b:0: 2 of 2")
+    done = graphgrad("compare", script, old, "--bisect", str(tmp_path / "nopython"))
+    assert done.returncode == 2 and "nopython cannot be run: No such file or directory." in done.stderr
