@@ -32,6 +32,12 @@ class Report:
         explainable = comparison is not None and new is not None and not comparison.same
         self.reasons = explain(comparison, new, old) if explainable else []
 
+    def close(self):
+        """Close the files behind it."""
+        for recording in (self.new, self.old):
+            if recording is not None:
+                recording.close()
+
     def text(self):
         """The verdict, the first differences, what explains them, and notes."""
         if self.comparison is None:

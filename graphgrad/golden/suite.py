@@ -78,7 +78,9 @@ def compare_script(script, old, options):
         sys.stdout.write(output)
         if options.bisect and report.verdict == "differs":
             report.comparison.notes.append(_bisect(script, report, folder, options))
-        return finish(report, options)
+        status = finish(report, options)
+        report.close()
+        return status
 
 
 def _bisect(script, report, folder, options):
@@ -131,6 +133,8 @@ def compare_folder(folder, options):
                 rows.append(Row(name, "no script", text="{}: no script has this name".format(name)))
                 reports.append(Report(name, None, failure="no script has this name"))
         options.write(reports)
+        for report in reports:
+            report.close()
     print(suite_table(rows))
     for row in rows:
         if row.verdict != "same":
@@ -195,6 +199,7 @@ def _run(script, title, old, folder, options, more=()):
     process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                              env=environment, universal_newlines=True)
     if process.returncode != 0:
+        old_recording.close()
         tail = "\n".join("  " + line for line in process.stderr.strip().splitlines()[-5:])
         return Report(title, None, failure="the script failed (exit status {}):\n{}".format(
             process.returncode, tail)), process.stdout

@@ -190,4 +190,4 @@ def test_bisect(tmp_path):
     line, = [line for line in done.stdout.splitlines() if "bisect" in line]
     assert line.startswith("  note: bisect: of 9 tensors of run 1 that both have, the first that differs is run 1, b:0: 2 of 2")
     done = graphgrad("compare", script, old, "--bisect", str(tmp_path / "nopython"))
-    assert done.returncode == 2 and "nopython cannot be run: No such file or directory." in done.stderr
+    assert done.returncode == 2 and "nopython cannot be run: No such file or directory" in done.stderr
