@@ -20,6 +20,7 @@ _HOME = {
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
+    "assert_matches": "golden.files",
     "GraphGradError": "errors",
     "RegistrationError": "errors",
     "OverrideError": "errors",

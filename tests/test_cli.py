@@ -70,6 +70,8 @@ def test_record_and_compare(script, tmp_path):
     new = str(tmp_path / "new.npz")
     assert graphgrad("record", "-o", new, script, "7.0").returncode == 0
     done = graphgrad("compare", new, old)
+    assert done.returncode == 2 and "was given the arguments 7.0 now and (none) then" in done.stderr
+    done = graphgrad("compare", "--any-arguments", new, old)
     assert done.returncode == 1
     assert "differs, first at run 1: the inputs that were fed differ" in done.stdout
 
@@ -80,7 +82,7 @@ def test_a_script_that_dies_leaves_a_recording_that_says_so(tmp_path):
     path.write_text("import tensorflow as tf\nwith tf.Session() as s:\n    s.run(tf.constant(1.0))\nraise KeyError('gone')\n")
     output = str(tmp_path / "dies.npz")
     done = graphgrad("record", str(path), "-o", output)
-    assert done.returncode == 1 and "KeyError: 'gone'" in done.stderr
+    assert done.returncode == 2 and "died after 1 runs (KeyError: 'gone')" in done.stderr
     recording = load(output)
     assert (len(recording.runs), recording.meta["complete"], recording.meta["error"]) == (1, False, "KeyError: 'gone'")
     assert graphgrad("compare", output, output).returncode == 1
