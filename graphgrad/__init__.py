@@ -7,7 +7,7 @@ import importlib
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "golden", "legacy", "presets", "registry", "rules")
+_MODULES = ("errors", "golden", "legacy", "presets", "registry", "rules", "saliency")
 _HOME = {
     "register_gradient": "registry",
     "original_gradient": "registry",
@@ -24,6 +24,7 @@ _HOME = {
     "GradientError": "errors",
     "ForwardError": "errors",
     "ResultFileError": "errors",
+    "SaliencyError": "errors",
     "OverrideWarning": "errors",
 }
 

@@ -28,6 +28,10 @@ class ResultFileError(GraphGradError, ValueError):
     """A result file is missing, truncated, foreign, or newer than this graphgrad."""
 
 
+class SaliencyError(GraphGradError, ValueError):
+    """A saliency map cannot be made from what was given: the model, its tensors, the class or the images."""
+
+
 class UsageError(GraphGradError):
     """A command was given something it cannot work with; the command line exits with status 2."""
 
