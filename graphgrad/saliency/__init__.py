@@ -11,13 +11,14 @@ from .gradients import deconvnet, guided_backprop
 from .integrated import ExpectedGradients as expected_gradients
 from .integrated import IntegratedGradients as integrated_gradients
 from .method import Method
+from .models import Model, load
 from .occlusion import Occlusion as occlusion
 from .sampled import SmoothGrad as smoothgrad
 from .sampled import SmoothGradSquared as smoothgrad_squared
 from .sampled import VarGrad as vargrad
 
 __all__ = [
-    "Method",
+    "Method", "Model", "load",
     "gradient", "gradient_times_input", "guided_backprop", "deconvnet",
     "smoothgrad", "smoothgrad_squared", "vargrad",
     "integrated_gradients", "expected_gradients",

@@ -3,6 +3,7 @@ import numpy as np
 
 from .. import presets
 from ..errors import SaliencyError
+from .endpoints import tensor_named
 from .method import Job, Method
 from .resize import resize
 
@@ -130,18 +131,6 @@ class GuidedGradCam(GradCam):
         if guided.ndim > cam.ndim:
             cam = cam[None] if self._channels_first else cam[..., None]
         return guided * cam
-
-
-def tensor_named(graph, name):
-    """A tensor of a graph by its name, with or without ":0"; SaliencyError with close matches if there is none."""
-    import difflib
-    try:
-        return graph.get_tensor_by_name(name if ":" in name else name + ":0")
-    except (KeyError, ValueError):
-        names = [op.name for op in graph.get_operations() if op.outputs]
-        close = difflib.get_close_matches(name.split(":")[0], names, n=3)
-        raise SaliencyError("The graph has no tensor {!r}.{}".format(
-            name, " Did you mean {}?".format(" or ".join(repr(c + ":0") for c in close)) if close else "")) from None
 
 
 def _last_convolution(path):
