@@ -5,6 +5,7 @@ Each method is built once for a tensor y and a tensor x of a graph, and run as o
 from .cam import GradCam as grad_cam
 from .cam import GradCamPlusPlus as grad_cam_plus_plus
 from .cam import GuidedGradCam as guided_grad_cam
+from .covering import Occlusion as occlusion
 from .gradients import Gradient as gradient
 from .gradients import GradientTimesInput as gradient_times_input
 from .gradients import deconvnet, guided_backprop
@@ -12,7 +13,6 @@ from .integrated import ExpectedGradients as expected_gradients
 from .integrated import IntegratedGradients as integrated_gradients
 from .method import Method
 from .models import Model, load
-from .occlusion import Occlusion as occlusion
 from .sampled import SmoothGrad as smoothgrad
 from .sampled import SmoothGradSquared as smoothgrad_squared
 from .sampled import VarGrad as vargrad

@@ -5,6 +5,7 @@ from .. import presets
 from ..errors import SaliencyError
 from .endpoints import tensor_named
 from .method import Job, Method
+from .path import Path
 from .resize import resize
 
 _CONVOLUTIONS = frozenset(("Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv"))
@@ -36,8 +37,11 @@ class GradCam(Method):
         self.upsample = upsample
         super().__init__(y, x, target, override)
 
-    def build(self):
+    def goes_through(self):
         self.layer = self._find_layer()
+        return Path(self.scores, self.layer)
+
+    def build(self):
         if self._channels_first is None:
             self._channels_first = _is_channels_first(self.layer)
         return [self.layer] + self.differentiate(self.layer)
@@ -117,6 +121,10 @@ class GuidedGradCam(GradCam):
 
     def __init__(self, y, x, target=None, layer=None, channels_first=None):
         super().__init__(y, x, target, layer, channels_first, True, override=presets.guided_backprop())
+
+    def goes_through(self):
+        super().goes_through()
+        return self.path
 
     def build(self):
         guided = self.differentiate(self.x)

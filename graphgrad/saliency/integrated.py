@@ -54,21 +54,22 @@ class IntegratedGradients(Method):
             raise SaliencyError("rule must be one of {}, but got {!r}.".format(", ".join(RULES), rule))
         self.places, self.weights = RULES[rule](steps)
         self.baseline = as_baseline(baseline, x)
-        self.gap = np.zeros(0)
+        self._gaps = []
         super().__init__(y, x, target, override)
 
     def build(self):
         return self.differentiate(self.x) + [self.scores]
 
+    @property
+    def gap(self):
+        return np.array(self._gaps)
+
     def stream(self, *arguments, **more):
-        self.gap = np.zeros(0)
+        self._gaps = []
         return super().stream(*arguments, **more)
 
     def job(self, image, number):
-        return _PathJob(image, np.broadcast_to(self.baseline, image.shape), self.places, self.weights, self._note)
-
-    def _note(self, gap):
-        self.gap = np.append(self.gap, gap)
+        return _PathJob(image, np.broadcast_to(self.baseline, image.shape), self.places, self.weights, self._gaps.append)
 
 
 class _PathJob:

@@ -43,13 +43,18 @@ class Method:
             self.target = Target(y, target)
             self.scores = self.target.scores
             self.path = Path(self.scores, x)
-            places = self.path.places()     # before there are gradients: loop bodies are called otherwise then
-            nonlinear = self.path.nonlinearities()
+            went = self.goes_through()
+            # Before there is a gradient, which renames loop bodies.
+            places, nonlinear = (went.places(), went.nonlinearities()) if went is not None else ({}, {})
             self._fetches = self.build()
         self.overridden = self._overridden(places)
         self.not_overridden = _without(nonlinear, self.overridden)
 
     # What a method says about itself.
+
+    def goes_through(self):
+        """The Path whose gradients the map is made of, or None where no gradient is used."""
+        return self.path
 
     def build(self):
         """Build what the method needs and return the list of tensors that each row is run for."""
@@ -192,6 +197,8 @@ class Method:
 
     def describe(self):
         """A line or two: what was overridden, and which nonlinear operations on the path were not."""
+        if self.goes_through() is None:
+            return "no gradient is used"
         lines = ["overridden: " + (_counted(self.overridden) or "nothing")]
         if self.not_overridden:
             lines.append("nonlinear on the path, with their ordinary gradient: " + _counted(self.not_overridden))

@@ -9,6 +9,7 @@ from .. import _tf
 from .._tf import tf, v1
 from ..errors import SaliencyError
 from . import endpoints
+from .reasons import reason
 
 
 class Model:
@@ -108,7 +109,7 @@ def _import(definition, path):
             v1.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError, KeyError) as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}: {}.".format(
-            tf.__version__, path, _first_sentence(error))) from None
+            tf.__version__, path, reason(error))) from None
     return graph, notes
 
 
@@ -158,7 +159,7 @@ def _from_meta_graph(path, x, y, checkpoint):
             saver = v1.train.import_meta_graph(meta, clear_devices=True)
     except (ValueError, KeyError, tf.errors.OpError) as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}.meta: {}.".format(
-            tf.__version__, prefix, _first_sentence(error))) from None
+            tf.__version__, prefix, reason(error))) from None
     found = endpoints.of_graph(graph, x, y)
     session = v1.Session(graph=graph)
     try:
@@ -167,7 +168,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     except (ValueError, tf.errors.OpError) as error:
         session.close()
         raise SaliencyError("The checkpoint {} does not fit its graph: {}.".format(
-            checkpoint, _first_sentence(error))) from None
+            checkpoint, reason(error))) from None
     return _finish(graph, session, found, notes)
 
 
@@ -196,7 +197,7 @@ def _from_saved_model(path, x, y, wanted, tags):
     except (ValueError, KeyError, tf.errors.OpError) as error:
         session.close()
         raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
-            tf.__version__, path, _first_sentence(error))) from None
+            tf.__version__, path, reason(error))) from None
     if key is None:
         found = endpoints.of_graph(graph, x, y)
     else:
@@ -234,7 +235,7 @@ def _from_object_saved_model(path, meta, key, x, y):
             loaded = tf.compat.v2.saved_model.load(path, tags=list(meta.meta_info_def.tags))
         except (ValueError, KeyError, AttributeError, tf.errors.OpError, OSError) as error:
             raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
-                tf.__version__, path, _first_sentence(error))) from None
+                tf.__version__, path, reason(error))) from None
         if key is None:
             raise SaliencyError("The SavedModel {} has no signature, so nothing says what its input is: save it with "
                                 "signatures=.".format(path))
@@ -251,7 +252,7 @@ def _from_keras_file(path, x, y):
             raise
         except Exception as error:   # Keras raises of every kind: ValueError, TypeError, OSError, KeyError, its own
             raise SaliencyError("Keras of TensorFlow {} cannot load {}: {}.{}".format(
-                tf.__version__, path, _first_sentence(error), _keras_hint(path))) from None
+                tf.__version__, path, reason(error), _keras_hint(path))) from None
         return _from_function(_traced(model), x, y)
 
 
@@ -312,9 +313,3 @@ def _read(message, path):
                 raise
             return False
     return True
-
-
-def _first_sentence(error):
-    text = " ".join(str(getattr(error, "message", None) or error).split())
-    text = text.split(". ")[0].rstrip(".")
-    return text if len(text) < 300 else text[:297] + "..."

@@ -8,7 +8,8 @@ from ..errors import SaliencyError
 class Stacks:
     """Runs fetches for a stream of rows, ``max_batch`` at a time, halved each time memory runs out.
 
-    A row is a dict from tensors to the value of one example. Only one stack of rows is held at a time.
+    A row is a dict from tensors to the value of one example. Only one stack of rows is held at a time; examples of
+    another size, where the graph leaves it open, begin a new one.
 
     Args:
         session: a Session.
@@ -22,6 +23,7 @@ class Stacks:
         if not isinstance(max_batch, (int, np.integer)) or max_batch < 1:
             raise SaliencyError("max_batch must be a number of examples, at least 1, but got {!r}.".format(max_batch))
         self.session = session
+        self.x = x
         self.feed_dict = dict(feed_dict or {})
         self.fixed = tf.compat.dimension_value(x.shape[0]) if x.shape.ndims else None
         self.size = self.fixed or int(max_batch)
@@ -35,11 +37,12 @@ class Stacks:
         """
         held = []
         for row in rows:
-            held.append(row)
-            if len(held) >= self.size:
+            full = len(held) >= self.size
+            if held and (full or np.shape(row[self.x]) != np.shape(held[0][self.x])):
                 for result in self._flush(fetches, held):
                     yield result
                 held = []
+            held.append(row)
         for result in self._flush(fetches, held):
             yield result
 

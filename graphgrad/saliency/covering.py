@@ -31,6 +31,9 @@ class Occlusion(Method):
         self.value = as_baseline(value, x)
         super().__init__(y, x, target)
 
+    def goes_through(self):
+        return None
+
     def build(self):
         return [self.scores]
 
