@@ -69,7 +69,8 @@ class IntegratedGradients(Method):
         return super().stream(*arguments, **more)
 
     def job(self, image, number):
-        return _PathJob(image, np.broadcast_to(self.baseline, image.shape), self.places, self.weights, self._gaps.append)
+        baseline = np.broadcast_to(self.baseline, image.shape)
+        return _PathJob(image, baseline, self.places, self.weights, self._gaps.append)
 
 
 class _PathJob:
