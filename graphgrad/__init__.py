@@ -7,10 +7,11 @@ import importlib
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "golden", "legacy", "presets", "registry", "rules", "saliency")
+_MODULES = ("errors", "golden", "legacy", "ops", "presets", "registry", "rules", "saliency")
 _HOME = {
     "register_gradient": "registry",
     "original_gradient": "registry",
+    "declare_surrogate": "registry",
     "override_gradients": "overrides",
     "Override": "overrides",
     "py_func_with_grad": "functions",
@@ -18,6 +19,11 @@ _HOME = {
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
+    "rectgrad": "presets",
+    "redirected": "presets",
+    "smoothed_max_pool": "presets",
+    "lrp": "presets",
+    "deeplift": "presets",
     "GraphGradError": "errors",
     "RegistrationError": "errors",
     "OverrideError": "errors",

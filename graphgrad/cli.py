@@ -175,7 +175,7 @@ def _rules(arguments):
     if arguments.name is None:
         width = max(len(entry.signature) for entry in entries)
         for entry in entries:
-            print("{}  {}".format(entry.signature.ljust(width), entry.summary))
+            print("{}  {}".format(entry.signature.ljust(width), catalogue.line(entry)))
         return 0
     found = [entry for entry in entries if entry.name == arguments.name]
     if not found:
