@@ -74,7 +74,7 @@ def _add_saliency(verbs):
     saliency.add_argument("--spread", type=float, default=0.15, help="of smoothgrad's noise (0.15 of the range)")
     saliency.add_argument("--steps", type=int, default=50, help="of integrated_gradients (50)")
     saliency.add_argument("--baseline", type=float, default=0.0, help=(
-        "of integrated_gradients, and what occlusion covers with: a value of the preprocessed input (0)"))
+        "of integrated_gradients and deeplift, and what occlusion covers with: a value of the preprocessed input (0)"))
     saliency.add_argument("--background", nargs="+", metavar="FILE", help="examples for expected_gradients")
     saliency.add_argument("--window", type=int, help="of occlusion; default: an eighth of the image")
     saliency.add_argument("--stride", type=int, help="of occlusion; default: half the window")

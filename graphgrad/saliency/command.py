@@ -9,7 +9,7 @@ import numpy as np
 
 from .._tf import tf
 from ..errors import OverrideWarning, SaliencyError, UsageError
-from . import cam, covering, gallery, gradients, images, integrated, models, pictures, sampled
+from . import cam, covering, gallery, gradients, images, integrated, models, pictures, relevance, sampled
 from .progress import Progress
 from .reasons import reason
 from .stacks import Stacks
@@ -37,6 +37,10 @@ def _expected(y, x, target, options):
                                         seed=options.seed)
 
 
+def _deeplift(y, x, target, options):
+    return relevance.DeepLift(y, x, target, baseline=options.baseline)
+
+
 def _occlusion(y, x, target, options):
     return covering.Occlusion(y, x, target, window=options.window, stride=options.stride, value=options.baseline)
 
@@ -47,11 +51,15 @@ METHODS = {
     "gradient_times_input": _plain(gradients.GradientTimesInput),
     "guided_backprop": _plain(gradients.guided_backprop),
     "deconvnet": _plain(gradients.deconvnet),
+    "rectgrad": _plain(relevance.rectgrad),
     "smoothgrad": _sampled(sampled.SmoothGrad),
     "smoothgrad_squared": _sampled(sampled.SmoothGradSquared),
     "vargrad": _sampled(sampled.VarGrad),
     "integrated_gradients": _integrated,
     "expected_gradients": _expected,
+    "lrp_epsilon": _plain(relevance.lrp_epsilon),
+    "lrp_epsilon_gradient": _plain(relevance.lrp_epsilon_gradient),
+    "deeplift": _deeplift,
     "grad_cam": _cam(cam.GradCam),
     "grad_cam_plus_plus": _cam(cam.GradCamPlusPlus),
     "guided_grad_cam": _cam(cam.GuidedGradCam),

@@ -2,6 +2,7 @@
 import numpy as np
 
 from ..errors import SaliencyError
+from .completeness import SumsUp
 from .method import Method
 from .sampled import check_count
 
@@ -30,7 +31,7 @@ def _ends(steps):
 RULES = {"midpoint": _midpoint, "trapezoid": _trapezoid, "gauss": _gauss, "ends": _ends}
 
 
-class IntegratedGradients(Method):
+class IntegratedGradients(SumsUp, Method):
     """Integrated gradients: x less the baseline, times the mean gradient on the straight line between them.
 
     The map sums to score(x) - score(baseline) but for the error of the steps: ``gap`` has what is missing.
@@ -43,9 +44,6 @@ class IntegratedGradients(Method):
         steps: gradients per example.
         rule: where they are taken: "midpoint", "trapezoid", "gauss" (Gauss-Legendre), or "ends" (both ends and
             evenly between, all with the same weight: the sum that PAIR's saliency takes).
-
-    Attributes:
-        gap: after a call, the sum of each map less the difference that it should be, array [batch].
     """
 
     def __init__(self, y, x, target=None, baseline=0.0, steps=50, rule="midpoint", override=None):
@@ -54,23 +52,14 @@ class IntegratedGradients(Method):
             raise SaliencyError("rule must be one of {}, but got {!r}.".format(", ".join(RULES), rule))
         self.places, self.weights = RULES[rule](steps)
         self.baseline = as_baseline(baseline, x)
-        self._gaps = []
         super().__init__(y, x, target, override)
 
     def build(self):
         return self.differentiate(self.x) + [self.scores]
 
-    @property
-    def gap(self):
-        return np.array(self._gaps)
-
-    def stream(self, *arguments, **more):
-        self._gaps = []
-        return super().stream(*arguments, **more)
-
     def job(self, image, number):
         baseline = np.broadcast_to(self.baseline, image.shape)
-        return _PathJob(image, baseline, self.places, self.weights, self._gaps.append)
+        return _PathJob(image, baseline, self.places, self.weights, self.note)
 
 
 class _PathJob:
@@ -100,8 +89,7 @@ class _PathJob:
 
     def map(self):
         values = self._sum * (self.image - self._baseline)
-        self._note(values.sum() - (self._scores[1] - self._scores[0]))
-        return values
+        return self._note(values, self._scores[1] - self._scores[0])
 
 
 class ExpectedGradients(Method):

@@ -66,18 +66,22 @@ class Method:
 
     # For methods to use.
 
-    def differentiate(self, *tensors):
-        """The gradients of the scores with respect to tensors, under the override."""
+    def differentiate(self, *tensors, **more):
+        """The gradients of the scores with respect to tensors, under the override; ``grad_ys`` as of tf.gradients."""
         scope = (self.override.on(self.graph, between=(list(tensors), self.scores)) if self.override is not None
                  else contextlib.ExitStack())
         with scope:
             try:
-                gradients = v1.gradients(self.scores, list(tensors))
+                gradients = v1.gradients(self.scores, list(tensors), **more)
             except LookupError:
                 gradients = [None]
             if any(gradient is None for gradient in gradients):
                 raise SaliencyError(self.path.cut())
         return [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+    def stacks(self, session, feed_dict, max_batch):
+        """The Stacks that rows are run in."""
+        return Stacks(session, self.x, feed_dict, max_batch)
 
     # Running.
 
@@ -120,9 +124,10 @@ class Method:
             raise SaliencyError("classes can be given when the method was built with target='top'; it was not.")
         if session.graph is not self.graph:
             raise SaliencyError("The Session is of another graph than {!r}.".format(self.scores.name))
-        stacks = Stacks(session, self.x, feed_dict, 1 if self.target.alone else max_batch)
+        max_batch = 1 if self.target.alone else max_batch
         examples = self._examples(images, along)
-        examples = self._with_classes(stacks, examples, classes)
+        examples = self._with_classes(Stacks(session, self.x, feed_dict, max_batch), examples, classes)
+        stacks = self.stacks(session, feed_dict, max_batch)
         bar = Progress(len(images) if hasattr(images, "__len__") else None, progress)
         jobs = collections.deque()
 
@@ -191,7 +196,9 @@ class Method:
     def _overridden(self, places):
         if self.override is None:
             return {}
-        took = {entry.key: set(entry.differentiated) for entry in self.override.report}
+        report = self.override.report
+        passed_by = getattr(report, "uncovered", {})    # a Maximum that is no rectifier
+        took = {entry.key: set(entry.differentiated) - set(passed_by.get(entry.key, ())) for entry in report}
         return {key: [place for place in places[key] if place in took[key]] for key in took
                 if not took[key].isdisjoint(places.get(key, ()))}
 

@@ -53,7 +53,7 @@ class Path:
 
     def nonlinearities(self):
         """The same for nonlinear operations only."""
-        products = set(op.name for op in self.operations if op.type in PRODUCTS and len(self._inputs_on_path(op)) > 1)
+        products = set(op.name for op in self.operations if op.type in PRODUCTS and len(self.inputs_on_path(op)) > 1)
         return collections.OrderedDict(
             (kind, places if kind in NONLINEAR else [place for place in places if place in products])
             for kind, places in self.places().items()
@@ -63,7 +63,8 @@ class Path:
         """The operations on the path as they were built."""
         return sorted(self.operations, key=_tf.number_of)
 
-    def _inputs_on_path(self, op):
+    def inputs_on_path(self, op):
+        """The inputs of an operation that depend on x."""
         return [tensor for tensor in op.inputs if tensor is self.x or tensor.op in self.operations]
 
     def cut(self):

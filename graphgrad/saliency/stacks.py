@@ -65,7 +65,8 @@ class Stacks:
         missing = (self.fixed or len(rows)) - len(rows)
         feed = dict(self.feed_dict)
         for tensor in rows[0]:
-            feed[tensor] = np.stack([row[tensor] for row in rows] + [rows[-1][tensor]] * missing)
+            values = np.stack([row[tensor] for row in rows] + [rows[-1][tensor]] * missing)
+            feed[tensor] = self.feed(tensor, values)
         try:
             values = self.session.run(fetches, feed)
         except tf.errors.InvalidArgumentError as error:
@@ -75,9 +76,18 @@ class Stacks:
                     "add to it afterwards: build the method before the Session runs, or open a new Session.".format(
                         tf.__version__)) from None
             raise
+        values = [self.unfold(value) if np.ndim(value) else value for value in values]
         for tensor, value in zip(fetches, values):
             if np.ndim(value) and len(value) != len(rows) + missing:
                 raise SaliencyError(
                     "{!r} gave {} values for {} examples: it must have one per example on its first axis.".format(
                         tensor.name, len(value), len(rows) + missing))
         return values
+
+    def feed(self, tensor, values):
+        """What a tensor is fed for a stack of values."""
+        return values
+
+    def unfold(self, value):
+        """The results of each row, from what a fetch gave."""
+        return value
