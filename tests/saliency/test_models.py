@@ -271,6 +271,26 @@ def test_gradients_of_another_process_in_a_saved_model(tmp_path):
         assert gg.saliency.gradient(model.y, model.x)(model.session, [[1.0, -1.0]]).tolist() == [[1.0, 0.0]]
 
 
+def test_a_loop_in_a_loaded_model(tmp_path):
+    """Its ordinary gradient is there; guided backprop, which on() could not bring into it, is refused, not left out."""
+    def build():
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        tf.identity(tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, 2.0 * tf.nn.relu(h)), (0, x),
+                                  maximum_iterations=2)[1], name="y")
+
+    was_on = tf.control_flow_v2_enabled()
+    tf.enable_control_flow_v2()
+    try:
+        path = frozen(tmp_path, build)
+    finally:
+        if not was_on:
+            tf.disable_control_flow_v2()
+    with gg.saliency.load(path, y="y") as model:
+        assert gg.saliency.gradient(model.y, model.x)(model.session, [[1.0, -1.0]]).tolist() == [[4.0, 0.0]]
+        with pytest.raises(gg.OverrideError, match="on\\(\\) cannot reach"):
+            gg.saliency.guided_backprop(model.y, model.x)
+
+
 def test_signatures_and_tags(folder):
     """A SavedModel's signature and tags that are not there: those that are, are listed."""
     path = save_session_model(os.path.join(folder, "again"))

@@ -1,4 +1,4 @@
-"""Maps of the digits model: those recorded on TF 1.15.5, and those of the public originals (record_originals.py)."""
+"""Maps of the digits model: those recorded on TF 1.15.5, and those of the public originals (record_*.py)."""
 import json
 import os
 
@@ -8,7 +8,9 @@ from _digits import assert_close, import_digits, recorded
 
 import graphgrad as gg
 
-ORIGINALS = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded", "originals.npz"))
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
+ORIGINALS = np.load(os.path.join(RECORDED, "originals.npz"))
+DEEPEXPLAIN = np.load(os.path.join(RECORDED, "deepexplain.npz"))
 CLASSES = ORIGINALS["classes"]
 COVERS = np.array([1, 2, 3, 3, 3, 3, 2, 1])   # windows of 3, by 1, over each of 8 places
 
@@ -22,6 +24,8 @@ def test_provenance():
     """The numbers say what computed them."""
     assert json.loads(ORIGINALS["provenance"].tobytes().decode()) == {
         "numpy": "1.26.4", "saliency": "0.2.1", "tensorflow": "2.15.1", "tf-keras-vis": "0.8.7"}
+    assert json.loads(DEEPEXPLAIN["provenance"].tobytes().decode()) == {
+        "DeepExplain": "87fb43a", "numpy": "1.18.5", "tensorflow": "1.15.5"}
 
 
 @pytest.mark.parametrize("method, number", [("gradient", 1), ("guided_backprop", 2)])
@@ -60,3 +64,18 @@ def test_as_the_original(digits, original, method, arguments):
         np.testing.assert_allclose(maps, want, rtol=1e-4, atol=1e-5 * np.abs(want).max())
     else:
         assert_close(maps, want)
+
+
+@pytest.mark.parametrize("original, method, arguments", [
+    ("grad*input", "gradient_times_input", {}), ("elrp", "lrp_epsilon_gradient", {"epsilon": 1e-4}),
+    ("intgrad", "integrated_gradients", {"steps": 50, "rule": "right"}), ("deeplift", "deeplift", {})])
+def test_as_deepexplain(digits, original, method, arguments):
+    """The numbers of DeepExplain on TF 1.15.5; DeepLIFT's from the flattened features on, a tensor inside the graph."""
+    session, y, x = digits
+    images = DEEPEXPLAIN["images"]
+    if original == "deeplift":
+        x, images = session.graph.get_tensor_by_name("Reshape:0"), DEEPEXPLAIN["features"]
+    maps = getattr(gg.saliency, method)(y, x, target="top", **arguments)(session, images, classes=DEEPEXPLAIN["classes"])
+    want = DEEPEXPLAIN["deepexplain/" + original]
+    # LRP divides by activations near zero, where the last bits of a convolution matter.
+    np.testing.assert_allclose(maps, want, rtol=1e-5, atol=5e-6 * np.abs(want).max())
