@@ -16,6 +16,7 @@ _HOME = {
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
+    "check_gradient": "checks",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
@@ -29,6 +30,7 @@ _HOME = {
     "OverrideError": "errors",
     "GradientError": "errors",
     "ForwardError": "errors",
+    "CheckError": "errors",
     "ResultFileError": "errors",
     "OverrideWarning": "errors",
 }

@@ -28,6 +28,10 @@ class ResultFileError(GraphGradError, ValueError):
     """A result file is missing, truncated, foreign, or newer than this graphgrad."""
 
 
+class CheckError(GraphGradError, AssertionError):
+    """check_gradient found a gradient that is not what it claims to be, or a forward that an override changed."""
+
+
 class UsageError(GraphGradError):
     """A command was given something it cannot work with; the command line exits with status 2."""
 
