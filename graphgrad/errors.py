@@ -32,6 +32,10 @@ class SaliencyError(GraphGradError, ValueError):
     """A saliency map cannot be made from what was given: the model, its tensors, the class or the images."""
 
 
+class CheckError(GraphGradError, AssertionError):
+    """check_gradient found a gradient that is not what it claims to be, or a forward that an override changed."""
+
+
 class UsageError(GraphGradError):
     """A command was given something it cannot work with; the command line exits with status 2."""
 

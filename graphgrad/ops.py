@@ -489,7 +489,7 @@ def _clipped(clip_value):
 
 
 def _sign(x):
-    return tf.sign(tf.sign(x) + 0.5)   # 0 is +1, NaN stays NaN
+    return tf.sign(tf.sign(x) + 0.5)   # 0 is +1; NaN stays NaN, but on TF 1.15, whose Sign makes it 0
 
 
 def _step(x):

@@ -258,7 +258,8 @@ def declare_surrogate(forward):
 
     Args:
         forward: ``forward(op, *inputs)``, built with TensorFlow operations, with as many inputs and outputs as the
-            operation. The surrogate of a straight-through Sign is ``lambda op, x: x``.
+            operation. The surrogate of a straight-through Sign is ``lambda op, x: x``. What it takes from
+            ``op.inputs`` and ``op.outputs`` instead is held constant.
 
     Returns:
         A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.

@@ -148,11 +148,11 @@ def magnitude_aware(limit=1.0):
     limit = number("magnitude_aware", "limit", limit, minimum=0)
 
     @gradient_rule("magnitude_aware", limit=limit)
-    @declare_surrogate(lambda op, x: mean_size(x) * tf.clip_by_value(x, -limit, limit))
+    @declare_surrogate(lambda op, x: mean_size(op.inputs[0]) * tf.clip_by_value(x, -limit, limit))
     def rule(op, grad):
         """Magnitude-aware sign: ``a * g`` where ``|x| <= limit``, else 0; a is the mean of ``|x|`` in the channel.
 
-        Forward: ``a * sign(x)``, as ops.magnitude_aware_sign; a is over all but the last axis, constant for the gradient.
+        Forward: ``a * sign(x)``, as ops.magnitude_aware_sign; a, over all but the last axis, is held constant.
         Backward: ``where(|x| <= limit, a * g, 0)``.
         Kink: at ``|x| == limit`` g passes.
         Infinities: an infinite x makes its channel's a infinite.
