@@ -45,6 +45,11 @@ def _parser():
 
     _add_saliency(verbs)
 
+    build = verbs.add_parser("build", help="compile a C++ source of operations for the installed TensorFlow")
+    build.add_argument("source")
+    build.add_argument("-o", "--output", help="the library to write; by default beside the source, as .so")
+    build.set_defaults(do=_build)
+
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
     rules.add_argument("name", nargs="?")
     rules.set_defaults(do=_rules)
@@ -167,6 +172,14 @@ def _compare(arguments):
     if arguments.new.endswith(".npz"):
         return suite.compare_files(arguments.new, arguments.old)
     return suite.compare_script(arguments.new, arguments.old)
+
+
+def _build(arguments):
+    from .legacy.runner import import_quietly
+    import_quietly()
+    from .op_libraries import build_op_library
+    print("wrote " + build_op_library(arguments.source, arguments.output))
+    return 0
 
 
 def _rules(arguments):

@@ -41,7 +41,7 @@ def test_tensorflow_python_is_touched_in_one_room():
 def test_core_needs_tensorflow_and_numpy_only():
     """Nothing else is imported that Python does not bring."""
     standard = {"argparse", "ast", "base64", "builtins", "collections", "contextlib", "difflib", "functools", "glob", "hashlib", "html", "importlib",
-                "inspect", "io", "itertools", "json", "math", "os", "platform", "re", "runpy", "struct", "subprocess", "sys", "tempfile", "threading",
+                "inspect", "io", "itertools", "json", "math", "os", "platform", "re", "runpy", "shutil", "struct", "subprocess", "sys", "tempfile", "threading",
                 "time", "types", "uuid", "warnings", "weakref", "zipfile", "zlib", "__future__"}
     for name, text in sources():
         roots = {module.split(".")[0] for module in imported(ast.parse(text)) if module}

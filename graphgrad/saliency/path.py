@@ -97,7 +97,7 @@ class Path:
 
 
 def _add_bodies(op, found):
-    for body in _tf.bodies_of(op) if _tf.has_bodies(op) else ():
+    for body in _tf.bodies_of(op) if _tf.has_bodies(op.type) else ():
         if body.graph is None:
             for name, kind in body.operations:
                 found.setdefault(kind, []).append("{}: {}".format(body.name, name))
