@@ -9,62 +9,11 @@ import numpy as np
 
 from .._tf import tf
 from ..errors import OverrideWarning, SaliencyError, UsageError
-from . import cam, covering, gallery, gradients, images, integrated, models, pictures, relevance, sampled
+from . import gallery, images, models, pictures
+from .menu import METHODS
 from .progress import Progress
 from .reasons import reason
 from .stacks import Stacks
-
-
-def _plain(build):
-    return lambda y, x, target, options: build(y, x, target)
-
-
-def _sampled(build):
-    return lambda y, x, target, options: build(y, x, target, samples=options.samples or 25, spread=options.spread,
-                                               seed=options.seed)
-
-
-def _cam(build):
-    return lambda y, x, target, options: build(y, x, target, layer=options.layer)
-
-
-def _integrated(y, x, target, options):
-    return integrated.IntegratedGradients(y, x, target, baseline=options.baseline, steps=options.steps)
-
-
-def _expected(y, x, target, options):
-    return integrated.ExpectedGradients(y, x, options.background, target, samples=options.samples or 200,
-                                        seed=options.seed)
-
-
-def _deeplift(y, x, target, options):
-    return relevance.DeepLift(y, x, target, baseline=options.baseline)
-
-
-def _occlusion(y, x, target, options):
-    return covering.Occlusion(y, x, target, window=options.window, stride=options.stride, value=options.baseline)
-
-
-#: Names on the command line, and how each method is built from the options.
-METHODS = {
-    "gradient": _plain(gradients.Gradient),
-    "gradient_times_input": _plain(gradients.GradientTimesInput),
-    "guided_backprop": _plain(gradients.guided_backprop),
-    "deconvnet": _plain(gradients.deconvnet),
-    "rectgrad": _plain(relevance.rectgrad),
-    "smoothgrad": _sampled(sampled.SmoothGrad),
-    "smoothgrad_squared": _sampled(sampled.SmoothGradSquared),
-    "vargrad": _sampled(sampled.VarGrad),
-    "integrated_gradients": _integrated,
-    "expected_gradients": _expected,
-    "lrp_epsilon": _plain(relevance.lrp_epsilon),
-    "lrp_epsilon_gradient": _plain(relevance.lrp_epsilon_gradient),
-    "deeplift": _deeplift,
-    "grad_cam": _cam(cam.GradCam),
-    "grad_cam_plus_plus": _cam(cam.GradCamPlusPlus),
-    "guided_grad_cam": _cam(cam.GuidedGradCam),
-    "occlusion": _occlusion,
-}
 
 
 def run(options):
@@ -193,8 +142,8 @@ class _Work:
         def rows():
             for path in paths:
                 try:
-                    for number, (name, _, example) in enumerate(self.reader.read(path)):
-                        found.append(_Example(path, number, name))
+                    for name, _, example in self.reader.read(path):
+                        found.append(_Example(path, name))
                         yield {self.model.x: example}
                 except SaliencyError as error:
                     self.skipped += 1
@@ -220,12 +169,12 @@ class _Work:
         return stem
 
     def _read_again(self, examples):
-        """Yield (picture, example) of those that could be read."""
-        read, pairs = None, []
+        """Yield (picture, example) of those that could be read; one at a time, however many a file has."""
+        read, found = None, None
         for wanted in examples:
             if wanted.path != read:
-                read, pairs = wanted.path, list(self.reader.read(wanted.path))
-            _, picture, example = pairs[wanted.place]
+                read, found = wanted.path, self.reader.read(wanted.path)
+            _, picture, example = next(found)    # a file's examples are all there, in order
             yield picture, example
 
     # What is written.
@@ -286,11 +235,10 @@ class _Work:
 
 
 class _Example:
-    """One example of a file: which, and what the model says of it."""
+    """One example: its file, its name, and what the model says of it."""
 
-    def __init__(self, path, place, name):
+    def __init__(self, path, name):
         self.path = path
-        self.place = place
         self.name = name
         self.number = None
         self.score = None

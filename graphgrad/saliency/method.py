@@ -43,9 +43,9 @@ class Method:
             self.target = Target(y, target)
             self.scores = self.target.scores
             self.path = Path(self.scores, x)
-            went = self.goes_through()
+            path = self._through = self.goes_through()
             # Before there is a gradient, which renames loop bodies.
-            places, nonlinear = (went.places(), went.nonlinearities()) if went is not None else ({}, {})
+            places, nonlinear = (path.places(), path.nonlinearities()) if path is not None else ({}, {})
             self._fetches = self.build()
         self.overridden = self._overridden(places)
         self.not_overridden = _without(nonlinear, self.overridden)
@@ -204,7 +204,7 @@ class Method:
 
     def describe(self):
         """A line or two: what was overridden, and which nonlinear operations on the path were not."""
-        if self.goes_through() is None:
+        if self._through is None:
             return "no gradient is used"
         lines = ["overridden: " + (_counted(self.overridden) or "nothing")]
         if self.not_overridden:

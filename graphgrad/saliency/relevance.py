@@ -16,6 +16,8 @@ from .integrated import as_baseline
 from .path import PRODUCTS
 from .stacks import Stacks
 
+#: f(0) = 0, as LRP's quotient supposes; not so Sigmoid and Softplus.
+_ZERO_AT_ZERO = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softsign", "Tanh")
 _LINEAR_IN_ONE = PRODUCTS - {"RealDiv", "Div", "DivNoNan", "Xdivy"}
 
 
@@ -77,8 +79,7 @@ def lrp_epsilon_gradient(y, x, target=None, epsilon=1e-4):
     Source: Ancona, Ceolini, Oeztireli, Gross 2018, arXiv:1711.06104.
     """
     rule = rules.lrp_epsilon_gradient(epsilon)
-    kept_at_zero = presets.RECTIFIERS[:-2] + ("Softsign", "Tanh")    # f(0) = 0, as the rule supposes: no Softplus
-    override = override_gradients(dict.fromkeys(kept_at_zero, rule), require="any")
+    override = override_gradients(dict.fromkeys(_ZERO_AT_ZERO, rule), require="any")
     return GradientTimesInput(y, x, target, override=override)
 
 

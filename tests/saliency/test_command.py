@@ -98,7 +98,7 @@ def test_as_a_process(tmp_path):
 
 def test_every_method(saliency, tmp_path):
     """All of them in one run; integrated gradients say their gap; occlusion that it uses no gradient."""
-    from graphgrad.saliency.command import METHODS
+    from graphgrad.saliency.menu import METHODS
     status, printed, complaints = saliency(
         FROZEN, "--image", PNGS[0], PNGS[1], "--method", *METHODS, "--samples", "4", "--steps", "5", "--window", "2",
         "--background", PNGS[2], "-o", tmp_path, *UNIT)

@@ -10,6 +10,7 @@ import graphgrad as gg
 
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
 ORIGINALS = np.load(os.path.join(RECORDED, "originals.npz"))
+SHAP = np.load(os.path.join(RECORDED, "shap.npz"))
 DEEPEXPLAIN = np.load(os.path.join(RECORDED, "deepexplain.npz"))
 CLASSES = ORIGINALS["classes"]
 COVERS = np.array([1, 2, 3, 3, 3, 3, 2, 1])   # windows of 3, by 1, over each of 8 places
@@ -26,6 +27,7 @@ def test_provenance():
         "numpy": "1.26.4", "saliency": "0.2.1", "tensorflow": "2.15.1", "tf-keras-vis": "0.8.7"}
     assert json.loads(DEEPEXPLAIN["provenance"].tobytes().decode()) == {
         "DeepExplain": "87fb43a", "numpy": "1.18.5", "tensorflow": "1.15.5"}
+    assert json.loads(SHAP["provenance"].tobytes().decode()) == {"numpy": "1.26.4", "shap": "0.46.0", "tensorflow": "2.15.1"}
 
 
 @pytest.mark.parametrize("method, number", [("gradient", 1), ("guided_backprop", 2)])
@@ -79,3 +81,9 @@ def test_as_deepexplain(digits, original, method, arguments):
     want = DEEPEXPLAIN["deepexplain/" + original]
     # LRP divides by activations near zero, where the last bits of a convolution matter.
     np.testing.assert_allclose(maps, want, rtol=1e-5, atol=5e-6 * np.abs(want).max())
+
+
+def test_as_shap(digits):
+    """The numbers of SHAP's DeepExplainer with one black image as background: DeepLIFT through max-pools too."""
+    session, y, x = digits
+    assert_close(gg.saliency.deeplift(y, x, target="top")(session, SHAP["images"], classes=SHAP["classes"]), SHAP["deep"])
