@@ -84,7 +84,7 @@ def _add_saliency(verbs):
     saliency.add_argument("--window", type=int, help="of occlusion; default: an eighth of the image")
     saliency.add_argument("--stride", type=int, help="of occlusion; default: half the window")
     saliency.add_argument("--seed", type=int, default=0, help="of the noise (0)")
-    saliency.add_argument("--max-batch", type=int, default=32, help="most examples at once (32)")
+    saliency.add_argument("--max-batch", type=int, metavar="N", help="most examples at once; default: by memory")
     saliency.add_argument("--checkpoint", metavar="PREFIX", help="of a .meta, if it has another name")
     saliency.add_argument("--signature", metavar="NAME", help="of a SavedModel")
     saliency.add_argument("--tags", metavar="TAG", nargs="+", help="of a SavedModel")

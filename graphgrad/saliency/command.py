@@ -11,9 +11,10 @@ from .._tf import tf
 from ..errors import OverrideWarning, SaliencyError, UsageError
 from . import gallery, images, models, pictures
 from .menu import METHODS
+from .path import Path
 from .progress import Progress
 from .reasons import reason
-from .stacks import Stacks
+from .stacks import Stacks, batch_for
 
 
 def run(options):
@@ -136,7 +137,9 @@ class _Work:
     def _look_at(self, paths, chosen):
         """Read every file once, skip and name those that cannot be; returns a list of _Example."""
         y = self.model.y
-        stacks = Stacks(self.model.session, self.model.x, self.feed, self.options.max_batch)
+        batch = self.options.max_batch
+        batch = batch_for(Path(y, self.model.x)) if batch is None else batch
+        stacks = Stacks(self.model.session, self.model.x, self.feed, batch)
         found = []
 
         def rows():

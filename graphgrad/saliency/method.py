@@ -8,7 +8,7 @@ from .._tf import tf, v1
 from ..errors import SaliencyError
 from .path import Path
 from .progress import Progress
-from .stacks import Stacks
+from .stacks import Stacks, batch_for
 from .target import Target
 
 
@@ -43,6 +43,7 @@ class Method:
             self.target = Target(y, target)
             self.scores = self.target.scores
             self.path = Path(self.scores, x)
+            self._batch = batch_for(self.path)
             path = self._through = self.goes_through()
             # Before there is a gradient, which renames loop bodies.
             places, nonlinear = (path.places(), path.nonlinearities()) if path is not None else ({}, {})
@@ -85,7 +86,7 @@ class Method:
 
     # Running.
 
-    def __call__(self, session, images, classes=None, feed_dict=None, along=None, max_batch=32, progress=None):
+    def __call__(self, session, images, classes=None, feed_dict=None, along=None, max_batch=None, progress=None):
         """Return the maps of a batch of examples.
 
         Args:
@@ -94,7 +95,8 @@ class Method:
             classes: with ``target="top"``: the classes to explain instead, one int per example.
             feed_dict: values for other tensors, the same in each run, such as ``{is_training: False}``.
             along: dict from other tensors to arrays with one entry per example, such as the lengths of texts.
-            max_batch: the most examples, samples or steps to run at once; halved each time memory runs out.
+            max_batch: the most examples, samples or steps to run at once; halved each time memory runs out. None: as
+                many as have a GiB of activations between x and y, at most 64 (32 where shapes are open).
             progress: True or False to show a progress bar on stderr or not; None: when it takes more than a few
                 seconds and stderr is a terminal.
 
@@ -110,7 +112,7 @@ class Method:
         maps = list(self.stream(session, images, classes, feed_dict, along, max_batch, progress))
         return np.stack(maps) if maps else np.zeros(images.shape, images.dtype)
 
-    def stream(self, session, images, classes=None, feed_dict=None, along=None, max_batch=32, progress=None):
+    def stream(self, session, images, classes=None, feed_dict=None, along=None, max_batch=None, progress=None):
         """Yield the map of each example of an iterable, which is read as the maps are taken.
 
         Memory is bounded by ``max_batch``, whatever the number of examples. Arguments as for a call, but images,
@@ -124,7 +126,7 @@ class Method:
             raise SaliencyError("classes can be given when the method was built with target='top'; it was not.")
         if session.graph is not self.graph:
             raise SaliencyError("The Session is of another graph than {!r}.".format(self.scores.name))
-        max_batch = 1 if self.target.alone else max_batch
+        max_batch = 1 if self.target.alone else self._batch if max_batch is None else max_batch
         examples = self._examples(images, along)
         examples = self._with_classes(Stacks(session, self.x, feed_dict, max_batch), examples, classes)
         stacks = self.stacks(session, feed_dict, max_batch)

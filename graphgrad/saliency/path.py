@@ -67,6 +67,17 @@ class Path:
         """The inputs of an operation that depend on x."""
         return [tensor for tensor in op.inputs if tensor is self.x or tensor.op in self.operations]
 
+    def bytes_per_example(self):
+        """What one example's activations between x and y take; None where the graph leaves their shapes open."""
+        total = 0
+        for tensor in [tensor for op in self.operations for tensor in op.outputs]:
+            shape = tensor.shape[1:] if tensor.shape.ndims else tensor.shape
+            if shape.is_fully_defined():
+                total += shape.num_elements() * tensor.dtype.size
+            elif tensor.shape.ndims is None or tensor.shape.ndims > 2:
+                return None
+        return total
+
     def cut(self):
         """The sentence that says where no gradient gets from y to x, and what would carry it."""
         if not self.x.dtype.is_floating and not self.x.dtype.is_complex:

@@ -5,6 +5,17 @@ from .._tf import tf
 from ..errors import SaliencyError
 
 
+_BUDGET = 2 ** 30         # bytes of activations
+_MOST = 64                # beyond, a stack gains next to nothing
+_WHERE_OPEN = 32
+
+
+def batch_for(path):
+    """How many examples to run at once, from what one takes on a Path."""
+    size = path.bytes_per_example()
+    return _WHERE_OPEN if size is None else max(1, min(_MOST, _BUDGET // max(size, 1)))
+
+
 class Stacks:
     """Runs fetches for a stream of rows, ``max_batch`` at a time, halved each time memory runs out.
 

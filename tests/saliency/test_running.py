@@ -5,7 +5,9 @@ import tensorflow
 from conftest import tf
 
 import graphgrad as gg
+from graphgrad.saliency.path import Path
 from graphgrad.saliency.progress import Progress
+from graphgrad.saliency.stacks import batch_for
 
 
 class Counted:
@@ -38,6 +40,14 @@ def test_samples_of_several_images_share_a_stack(graph):
         counted = Counted(session, x)
         gg.saliency.smoothgrad(y, x, samples=3)(counted, np.ones((7, 2)), max_batch=8)
     assert counted.sizes == [8, 8, 5]
+
+
+@pytest.mark.parametrize("side, batch", [(4, 64), (1024, 31), (2048, 7), (8192, 1), (None, 32)])
+def test_the_size_of_a_stack(graph, side, batch):
+    """A GiB of activations: here two tensors of 4 floats a pixel; at most 64; 32 where the size is open."""
+    x = tf.placeholder(tf.float32, [None, side, side, 3])
+    h = tf.nn.relu(tf.nn.conv2d(x, np.zeros((1, 1, 3, 4), "f"), 1, "SAME"))
+    assert batch_for(Path(tf.reduce_sum(h, [1, 2, 3]), x)) == batch
 
 
 def test_memory_that_runs_out(graph):
