@@ -72,8 +72,9 @@ class _PathJob:
     def __init__(self, image, baseline, places, weights, note):
         self.image = image
         self._baseline = baseline
-        self._places = np.concatenate([[0.0, 1.0], places])
-        self._weights = np.concatenate([[0.0, 0.0], weights])
+        inner = (places > 0) & (places < 1)
+        self._places = np.concatenate([[0.0, 1.0], places[inner]])
+        self._weights = np.concatenate([[weights[places == end].sum() for end in (0, 1)], weights[inner]])
         self._note = note
         self._number = 0
         self._scores = []
@@ -86,7 +87,7 @@ class _PathJob:
     def add(self, gradient, score):
         if self._number < 2:
             self._scores.append(float(score))
-        else:
+        if self._weights[self._number]:    # an infinite gradient at an end that does not count is none
             self._sum += self._weights[self._number] * gradient
         self._number += 1
         return self._number == len(self._places)

@@ -4,7 +4,6 @@ import numpy as np
 from .._tf import tf
 from ..errors import SaliencyError
 
-
 _BUDGET = 2 ** 30         # bytes of activations
 _MOST = 64                # beyond, a stack gains next to nothing
 _WHERE_OPEN = 32

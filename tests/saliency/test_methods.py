@@ -161,6 +161,14 @@ def test_the_gap_closes_with_the_order_of_the_rule(graph, rule, order):
         assert abs(np.log2(gaps[0] / gaps[1]) - order) < 0.1
 
 
+def test_a_gradient_that_is_infinite_at_the_baseline(graph):
+    """sqrt at 0: its integral is finite, and rules that keep off the ends find it; the error goes with sqrt(step)."""
+    x = tf.placeholder(tf.float64, [None, 2])
+    method = gg.saliency.integrated_gradients(tf.reduce_sum(tf.sqrt(x), 1), x, steps=1000)
+    with tf.Session() as session:
+        np.testing.assert_allclose(method(session, [[4.0, 1.0]]), [[2.0, 1.0]], rtol=0.02)
+
+
 def test_expected_gradients(graph):
     """Linear: c * (x - mean of the background), exactly, if each background example is drawn equally often."""
     x = tf.placeholder(tf.float64, [None, 4])
