@@ -17,6 +17,8 @@ _HOME = {
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
     "check_gradient": "checks",
+    "load_op_library": "op_libraries",
+    "build_op_library": "op_libraries",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
@@ -32,6 +34,7 @@ _HOME = {
     "ForwardError": "errors",
     "CheckError": "errors",
     "ResultFileError": "errors",
+    "OpLibraryError": "errors",
     "OverrideWarning": "errors",
 }
 

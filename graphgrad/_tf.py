@@ -17,6 +17,8 @@ from tensorflow.python.framework import function as _defun
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.ops import gen_script_ops, script_ops
 
+from .errors import OverrideError
+
 try:
     from tensorflow.python.eager import record as _tape  # 2.11 and later
 except ImportError:
@@ -84,7 +86,7 @@ def op_types():
 def tag_of(op):
     """The gradient name an operation is tagged with (NodeDef attribute ``_gradient_op_type``), or None."""
     try:
-        return type(op).get_attr(op, _TAG).decode()
+        return op.get_attr(_TAG).decode()
     except ValueError:
         return None
 
@@ -103,16 +105,29 @@ class _Binding:
         self.tensorflows = tensorflows  # Operation._gradient_function as TF had set it (function calls, 2.x)
 
 
-#: The name that a bound operation answers to on TF 1.15, where Operation has no _gradient_function.
-_BOUND = "graphgrad.bound"
+class _BoundOperation(_ops.Operation):
+    """A bound operation on TF 1.15, where Operation has no _gradient_function.
+
+    ops.get_gradient_function asks it for its tag and is told a name under which what is bound is called; anybody
+    else who asks is told the tag that is in the NodeDef. The asker is known by name, as the function may be wrapped.
+    """
+
+    TAG = "graphgrad.bound"
+
+    def get_attr(self, name):
+        asker = sys._getframe(1).f_code
+        if name == _TAG and asker.co_name == "get_gradient_function" and asker.co_filename == _GRAPH_FILE:
+            return self.TAG.encode()
+        return super().get_attr(name)
+
+
+_GRAPH_FILE = _ops.Graph.__init__.__code__.co_filename
 
 
 def bind(op, gradient):
     """Make tf.gradients call ``gradient(op, *grads)`` for this operation; ``unbind`` takes it off again.
 
-    Stands on Operation._gradient_function on 2.x. On 1.15 ops.get_gradient_function asks the operation
-    for its tag and looks that up: there the operation answers with the name of one registered function
-    that calls the binding.
+    Stands on Operation._gradient_function on 2.x, and on 1.15 on the class of the operation (_BoundOperation).
     """
     covered = getattr(op, "_graphgrad_binding", None)
     tensorflows = getattr(op, "_gradient_function", None) if covered is None else covered.tensorflows
@@ -120,7 +135,9 @@ def bind(op, gradient):
     if VERSION >= (2, 0):
         op._gradient_function = gradient
     elif covered is None:
-        _answer_with_binding(op)
+        if _BoundOperation.TAG not in _registry._registry:
+            register(_BoundOperation.TAG, lambda op, *grads: bound_gradient(op)(op, *grads))
+        op.__class__ = _BoundOperation
 
 
 def unbind(op):
@@ -130,7 +147,7 @@ def unbind(op):
     if VERSION >= (2, 0):
         op._gradient_function = binding.covered.gradient if binding.covered else binding.tensorflows
     elif binding.covered is None:
-        del op.get_attr
+        op.__class__ = _ops.Operation
 
 
 def bound_gradient(op):
@@ -152,23 +169,6 @@ def own_gradient(op):
         # 1.15 gives each traced function a gradient under a name of its own, and tags the call with it.
         return registered_gradient(tag_of(op) or op.type)
     return registered_gradient(op.type)
-
-
-def _answer_with_binding(op):
-    try:
-        registered_gradient(_BOUND)
-    except KeyError:
-        register(_BOUND, lambda op, *grads: bound_gradient(op)(op, *grads))
-    home = _ops.Graph.__init__.__code__.co_filename
-
-    def get_attr(name):
-        # Anybody else who asks is told the tag that is in the NodeDef. By name: the function may be wrapped.
-        asker = sys._getframe(1).f_code
-        if name == _TAG and asker.co_name == "get_gradient_function" and asker.co_filename == home:
-            return _BOUND.encode()
-        return type(op).get_attr(op, name)
-
-    op.get_attr = get_attr
 
 
 def is_function_body(graph):
@@ -223,7 +223,7 @@ def set_integer(op, attribute, value):
 def integer(op, attribute):
     """Read such an attribute; None if it is not there."""
     try:
-        return type(op).get_attr(op, attribute)
+        return op.get_attr(attribute)
     except (ValueError, AttributeError):
         return None
 
@@ -269,6 +269,7 @@ def override_scopes():
 
 
 if VERSION >= (2, 0):
+    from tensorflow.python.eager import forwardprop_util as _forwardprop_util
     from tensorflow.python.eager.polymorphic_function import function_context as _function_context
     _make_function_context = _function_context.make_function_context
 
@@ -302,6 +303,20 @@ else:
         return made._replace(device_functions=scopes)
 
 
+def refuse_forward_mode(values, name):
+    """Raise if a tf.autodiff.ForwardAccumulator watches one of some tensors (forwardprop_util.pack_tangents, 2.x).
+
+    TensorFlow gets a forward derivative by transposing the backward one, which is right only for gradient functions
+    that are linear in the incoming gradient.
+    """
+    if VERSION >= (2, 0):
+        tensors = [value for value in values if isinstance(value, (tf.Tensor, tf.Variable))]
+        if _forwardprop_util.pack_tangents(tensors).tangents:
+            raise OverrideError(
+                "A tf.autodiff.ForwardAccumulator is open over {}: a gradient function says how to go backwards, and "
+                "has no forward derivative. Use a tf.GradientTape, or tf.gradients.".format(name))
+
+
 _record_gradient = _execute.record_gradient
 
 
@@ -314,6 +329,7 @@ def _record_binding(op_name, inputs, attrs, results, *more):
         gradient = registered_gradient(name) if name and not name.startswith("CustomGradient-") else None
     if gradient is None:
         return _record_gradient(op_name, inputs, attrs, results, *more)
+    refuse_forward_mode(inputs, "the operation {!r} (type {})".format(op.name, op.type))
 
     def backward(*grads):
         got = gradient(op, *grads)
@@ -361,16 +377,16 @@ def is_call(op):
     return op.type in ("PartitionedCall", "StatefulPartitionedCall")
 
 
-def has_bodies(op):
-    """Whether an operation runs functions: control flow v2 and calls."""
-    return op.type in _BODIES
+def has_bodies(op_type):
+    """Whether operations of a type run functions: control flow v2 and calls."""
+    return op_type in _BODIES
 
 
 def bodies_of(op):
     """The functions an operation runs. Stands on Graph._get_function and the traced graphs TF keeps on operations."""
     bodies = []
     for attribute, kept_as in _BODIES.get(op.type, ()):
-        value = type(op).get_attr(op, attribute)
+        value = op.get_attr(attribute)
         for index, function in enumerate(value if isinstance(value, (list, tuple)) else [value]):
             definition = _library_function(op.graph, function.name)
             traced = getattr(op, kept_as.format(index), None) if kept_as else None
@@ -505,6 +521,6 @@ def operations_with_bodies(graph):
         seen.add(id(current))
         for op in current.get_operations():
             yield op, path
-            for body in bodies_of(op) if has_bodies(op) else ():
+            for body in bodies_of(op) if has_bodies(op.type) else ():
                 if body.graph is not None:
                     stack.append((body.graph, path + (op.name,)))

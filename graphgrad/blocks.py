@@ -45,8 +45,6 @@ class Block:
         for choice in self.override.choices.values():
             if isinstance(choice.gradient, GradientRecord):
                 choice.gradient.observers.add(self.log)
-                if not choice.gradient.lasting:
-                    _tf.keep_alive(self.graph, choice.gradient)
         with contextlib.ExitStack() as scopes:
             scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
@@ -100,11 +98,12 @@ class Block:
         choice = self.override.choice_for(kind)
         if choice is not None:
             self._take(op, choice)
-        if _tf.has_bodies(op):
+        if _tf.has_bodies(kind):
             self._running[op] = None
-        elif kind == "IdentityN" and _tf.is_recomputation(op):
-            _tf.wrap_recomputation(op, functools.partial(once_more, self.override))
-        elif _tf.is_defun_call(op):
+        elif kind == "IdentityN":
+            if _tf.is_recomputation(op):
+                _tf.wrap_recomputation(op, functools.partial(once_more, self.override))
+        elif choice is None and _tf.is_defun_call(op):
             self._miss(_tf.defun_operations(op), kind, _DEFUN)
         return op.device
 
@@ -137,7 +136,7 @@ class Block:
             if choice is not None and _tf.bound_gradient(op) is None and _tf.tag_of(op) == choice.tag:
                 self.present[op.type] += 1
                 self._take(op, choice)
-            if _tf.has_bodies(op):
+            if _tf.has_bodies(op.type):
                 self._running[op] = None
 
     def _sweep_bodies(self, op):
@@ -150,7 +149,7 @@ class Block:
                 choice = self.override.choice_for(inner.type)
                 if choice is not None and _tf.bound_gradient(inner) is None:
                     self._take(inner, choice)
-                if _tf.has_bodies(inner):
+                if _tf.has_bodies(inner.type):
                     self._sweep_bodies(inner)
 
 

@@ -1,4 +1,4 @@
-"""The command ``graphgrad``: run, record, compare, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
+"""The command ``graphgrad``: run, record, compare, build, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
 import argparse
 import os
 import sys
@@ -42,6 +42,11 @@ def _parser():
     compare.add_argument("new", help="a script, a recording or a folder")
     compare.add_argument("old", nargs="?", help="the old recording")
     compare.set_defaults(do=_compare)
+
+    build = verbs.add_parser("build", help="compile a C++ source of operations for the installed TensorFlow")
+    build.add_argument("source")
+    build.add_argument("-o", "--output", help="the library to write; by default beside the source, as .so")
+    build.set_defaults(do=_build)
 
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
     rules.add_argument("name", nargs="?")
@@ -115,6 +120,14 @@ def _compare(arguments):
     if arguments.new.endswith(".npz"):
         return suite.compare_files(arguments.new, arguments.old)
     return suite.compare_script(arguments.new, arguments.old)
+
+
+def _build(arguments):
+    from .legacy.runner import import_quietly
+    import_quietly()
+    from .op_libraries import build_op_library
+    print("wrote " + build_op_library(arguments.source, arguments.output))
+    return 0
 
 
 def _rules(arguments):

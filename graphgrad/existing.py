@@ -149,13 +149,14 @@ class _Selection:
         for op in graph.get_operations():
             if not inside and self.path is not None and op not in self.path:
                 continue
-            self.present[op.type] += 1
-            choice = self.override.choice_for(op.type)
+            kind = op.type   # once: TensorFlow 1.15 asks C++ each time
+            self.present[kind] += 1
+            choice = self.override.choice_for(kind)
             if choice is not None and op.inputs:
                 anything |= self._add_operation(op, choice, inside)
-            if _tf.has_bodies(op):
+            if _tf.has_bodies(kind):
                 anything |= self._add_bodies(op, inside + (op.name,))
-            elif op.type == "IdentityN" and _tf.is_recomputation(op) and self.wanted(op, "/".join(inside + (op.name,))):
+            elif kind == "IdentityN" and _tf.is_recomputation(op) and self.wanted(op, "/".join(inside + (op.name,))):
                 self._add_recomputation(op)
                 anything = True
             elif _tf.is_defun_call(op):
@@ -164,7 +165,7 @@ class _Selection:
         return anything
 
     def _add_operation(self, op, choice, inside):
-        own = _gradient_of_its_own(op)
+        own = _gradient_of_its_own(op) if choice.key == "IdentityN" else None
         if not self.wanted(op, "/".join(inside + (op.name,))):
             self.skipped.append((place_in_graph(op), choice.key, "not selected"))
         elif own is not None:
@@ -227,9 +228,10 @@ def _recomputed_under(override, gradient):
 
 
 def _gradient_of_its_own(op):
-    """What an IdentityN stands for, if it is there to carry the gradient of a function; else None."""
-    if op.type != "IdentityN":   # to ask every operation for its tag would take most of the time of on()
-        return None
+    """What an IdentityN stands for, if it is there to carry the gradient of a function; else None.
+
+    (To ask operations of other types for their tag would take most of the time of on().)
+    """
     if function_outputs(op) is not None:
         return "tf_func_with_grad"
     tag = _tf.tag_of(op)

@@ -134,8 +134,6 @@ def _given_gradient(op_types, tag, gradient, outputs=None):
     if _tf.is_defun(graph):
         raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
     checked = _WithShapesChecked(gradient)
-    if isinstance(gradient, GradientRecord) and not gradient.lasting:
-        _tf.keep_alive(graph, gradient)
 
     def see(op):
         if op.type in op_types:
@@ -185,7 +183,9 @@ def _as_function(gradient, tag):
 
 def _traced(build, inputs):
     """Build in a function graph, for eager mode: TensorFlow's tapes then find the gradient. Traced at each call."""
-    return tf.function(build, autograph=False)(*[tf.convert_to_tensor(tensor) for tensor in inputs])
+    tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
+    _tf.refuse_forward_mode(tensors, "a function with a gradient of its own")
+    return tf.function(build, autograph=False)(*tensors)
 
 
 # --- Numpy functions as operations ---------------------------------------------------------------------

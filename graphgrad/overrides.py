@@ -2,10 +2,9 @@
 
 1. ``with override:`` tags what is built in the block, in the graph and in every body in it (``blocks.py``);
 2. ``with override.on(graph):`` binds operations that exist, and puts them back (``existing.py``);
-3. ``override(callable)`` runs a Keras model, tf.function or plain function under the override.
+3. ``override(callable)`` runs a Keras model, tf.function or plain function under the override (``called.py``).
 """
 import collections
-import inspect
 import threading
 import warnings
 import weakref
@@ -13,6 +12,7 @@ import weakref
 from . import _tf, existing, op_types
 from ._tf import tf
 from .blocks import Block
+from .called import Overridden
 from .errors import OverrideError, OverrideWarning
 from .registry import resolve
 from .report import GraphLog, make_report, place_in_graph
@@ -158,7 +158,7 @@ class Override:
         """
         if not callable(function):
             raise OverrideError("An override is called with a model or function, not with {!r}.".format(function))
-        return _Overridden(self, function)
+        return Overridden(self, function)
 
     # What blocks share.
 
@@ -257,40 +257,6 @@ class _Watched:
     def __call__(self, op, *grads):
         self.log.went_through(self.choice.key, place_in_graph(op))
         return self.choice.gradient(op, *grads)
-
-
-class _Overridden:
-    """A callable under an override: form 3."""
-
-    def __init__(self, override, function):
-        self._override = override
-        self.__wrapped__ = function
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.__doc__ = getattr(function, "__doc__", None)
-        try:
-            self.__signature__ = inspect.signature(getattr(function, "python_function", function))
-        except (TypeError, ValueError):
-            pass
-
-        def under_override(*args, **kwargs):
-            with override:
-                return function(*args, **kwargs)
-
-        self._in_graph = under_override
-        self._in_eager = tf.function(under_override)
-
-    def __call__(self, *args, **kwargs):
-        if tf.executing_eagerly():
-            return self._in_eager(*args, **kwargs)
-        return self._in_graph(*args, **kwargs)
-
-    def __getattr__(self, name):
-        if name.startswith("__") or "__wrapped__" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)
-
-    def __repr__(self):
-        return "{!r} under {!r}".format(self.__wrapped__, self._override)
 
 
 def _most_common(present, number=5):

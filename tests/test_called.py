@@ -1,7 +1,6 @@
 """Form 3, ``override(callable)`` (design 4.8)."""
 import inspect
 
-import numpy as np
 import pytest
 import tensorflow
 from conftest import tf
@@ -71,38 +70,6 @@ def test_4_8_no_retrace_with_the_same_signature():
     for _ in range(1000):
         called(tensorflow.constant([2.0]))
     assert len(traces) == first <= 2
-
-
-def test_4_8_a_keras_model():
-    """A Keras model, with its variables, training= and an eager tape: equal to one rewritten with tf.custom_gradient."""
-    @tensorflow.custom_gradient
-    def guided_relu(x):
-        y = tensorflow.nn.relu(x)
-        return y, lambda grad: tensorflow.where((grad > 0) & (x > 0), grad, tensorflow.zeros_like(grad))
-
-    layers = tensorflow.keras.layers
-
-    def build(activation):
-        model = tensorflow.keras.Sequential([
-            layers.Dense(8, input_shape=(4,)), layers.Activation(activation), layers.BatchNormalization(),
-            layers.Dense(8), layers.Activation(activation), layers.Dense(1)])
-        random = np.random.RandomState(0)
-        model.set_weights([np.abs(w) + 0.5 if w.ndim == 1 else random.randn(*w.shape) for w in model.get_weights()])
-        return model
-
-    images = np.random.RandomState(1).randn(5, 4).astype(np.float32)
-    plain, rewritten = build("relu"), build(guided_relu)
-    guided = gg.guided_backprop()(plain)
-    for training in (False, True):
-        want = gradient(lambda x, training=training: rewritten(x, training=training), images)
-        # The rewritten model runs op by op here and the other in a graph, which rounds otherwise.
-        np.testing.assert_allclose(gradient(guided, images, training=training), want, rtol=1e-5, atol=1e-5)
-        ordinary = gradient(lambda x, training=training: plain(x, training=training), images)
-        assert np.abs(np.subtract(ordinary, want)).max() > 0.1
-    assert guided.trainable_variables is not None and len(guided.trainable_variables) == len(plain.trainable_variables)
-
-
-test_4_8_a_keras_model = pytest.mark.filterwarnings("ignore:Do not pass an `input_shape`:UserWarning")(test_4_8_a_keras_model)
 
 
 def test_4_8_what_cannot_be_called_is_refused():

@@ -315,14 +315,21 @@ def test_4_3_an_exception_leaves_the_graph_as_it_was(x, run):
     assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
 
 
-def test_4_3_record_gradient_is_put_back(x):
-    """The hook that lets tapes see overrides is there only while a block is open."""
+def test_4_3_what_is_hooked_is_put_back(x):
+    """What lets tapes see overrides and tf.function tell them apart is there only while a block is open."""
     from tensorflow.python.eager import execute
-    before = execute.record_gradient
+    if TF1:
+        from tensorflow.python.eager.function import Function as owner
+        name = "_cache_key"
+    else:
+        from tensorflow.python.eager.polymorphic_function import function_context as owner
+        name = "make_function_context"
+    before = execute.record_gradient, getattr(owner, name)
     with gg.override_gradients({"Relu": forty_two}):
-        assert execute.record_gradient is not before
+        assert execute.record_gradient is not before[0]
+        assert getattr(owner, name) is not before[1]
         tf.nn.relu(x)
-    assert execute.record_gradient is before
+    assert (execute.record_gradient, getattr(owner, name)) == before
 
 
 def test_4_3_a_finalized_graph_is_refused(graph):
@@ -609,6 +616,21 @@ def test_4_11_closures_go_with_their_graphs():
     gc.collect()
     assert sum(reference() is not None for reference in gone) == 0
     assert set(_tf.registered_names()) - before <= {"graphgrad.bound"}
+
+
+def test_4_11_a_closure_lives_as_long_as_its_graph(control_flow, x, run):
+    """Also where nothing but the graph and a name in it are left of the override."""
+    factor = 42.0
+    with gg.override_gradients({"Relu": lambda op, grad: 0.0 * grad + factor}):
+        y = tf.nn.relu(x, name="closed")
+        loop = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, x])[1]
+    gc.collect()
+    definition = x.graph.as_graph_def()
+    with tf.Graph().as_default():
+        x2 = tf.constant([-1.0, 2.0])
+        copy = tf.import_graph_def(definition, {"Const": x2}, ["closed:0"])[0]
+        assert relu_gradient(copy, x2, run) == FORTY_TWO
+    assert relu_gradient(y, x, run) == relu_gradient(loop, x, run) == FORTY_TWO
 
 
 def test_two_closures_of_one_source_keep_apart(x, run):

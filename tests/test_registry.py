@@ -7,7 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from conftest import tf
+from conftest import TF1, tf
 
 import graphgrad as gg
 from graphgrad.registry import gradients
@@ -64,6 +64,26 @@ def test_4_10_a_redefinition_holds_for_what_is_built_from_then_on(graph, run):
         with gg.override_gradients({"Relu": "test_registry.cell"}):
             results.append(tf.nn.relu(x))
     assert [run(tf.gradients(y, x)[0]).tolist() for y in results] == [[2.0], [3.0]]
+
+
+def test_4_10_a_redefinition_and_a_loop_body(control_flow, graph, run):
+    """The body keeps the old function; TensorFlow 1.15, which finds gradients in v2 bodies by name, is refused."""
+    x = tf.constant([1.0])
+
+    def cell(factor):
+        names = {"gg": gg, "__name__": "notebook"}
+        name = "test_registry.body{}".format(control_flow)
+        exec("@gg.register_gradient({!r})\ndef cell_rule(op, grad):\n    return {} * grad".format(name, factor), names)
+        return name
+
+    with gg.override_gradients({"Relu": cell(2.0)}):
+        y = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, x])[1]
+    cell(3.0)
+    if TF1 and control_flow == 2:
+        with pytest.raises(gg.RegistrationError, match="was redefined in this process.*Give the new definition a name"):
+            tf.gradients(y, x)
+    else:
+        assert run(tf.gradients(y, x)[0]).tolist() == [2.0]
 
 
 def test_4_10_closures_of_one_source_under_one_name_are_an_error():

@@ -22,7 +22,7 @@ def activate():
     """Let what is imported from now on see TensorFlow 1; quiet if it does already."""
     if _undo:
         return
-    tensorflow = _import_quietly()
+    tensorflow = import_quietly()
     v1 = tensorflow.compat.v1
     verbosity = v1.logging.get_verbosity()
     v1.logging.set_verbosity(v1.logging.ERROR)           # a deprecation notice for nearly every name there is
@@ -42,7 +42,7 @@ def deactivate():
         _undo.pop()()
 
 
-def _import_quietly():
+def import_quietly():
     """Import TensorFlow without its start-up notices, of which 2.21 writes some whatever the log level."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
