@@ -131,6 +131,26 @@ def test_deeplift():
         assert_close(session.run(gg.ops.contributions(tf.gradients(y, pair)[0], pair)), wanted)
 
 
+@pytest.mark.parametrize("op_type", ["Relu", "Tanh", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "MaxPool"])
+def test_shap(op_type):
+    """SHAP's handlers on pairs, of one input and of two, each of which differs from its baseline."""
+    inputs, (value, *wanted) = arrays("shap " + op_type)
+    forward = max_pool if op_type == "MaxPool" else getattr(tf.raw_ops, op_type)
+    with tf.Graph().as_default(), tf.Session() as session:
+        xs = [tf.identity(tf.constant(inputs[key]), name=rules.relevance.PAIRED) for key in ("x", "other") if key in inputs]
+        with gg.deeplift(near=1e-6):
+            if op_type == "MaxPool":
+                y = forward(xs[0])
+            else:
+                y = forward(**dict(zip(("x", "y") if len(xs) == 2 else ("features" if op_type == "Relu" else "x",), xs)))
+        got = session.run([y] + tf.gradients(y, xs, grad_ys=tf.constant(inputs["g"])))
+    assert_close(got[0], value)
+    for x, mine, theirs in zip((inputs["x"], inputs.get("other")), got[1:], wanted):
+        same = np.tile(np.abs(np.subtract(*np.split(x, 2))) < 1e-6, [2] + [1] * (x.ndim - 1))
+        # Where a sample does not differ, SHAP has the derivative at each half, ours that between them.
+        np.testing.assert_allclose(mine[~same], theirs[~same], rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
+
+
 @pytest.mark.parametrize("rule", ["z", "epsilon", "flat", "w_square", "alpha_beta", "z_plus", "z_box"])
 def test_relevance(rule):
     """iNNvestigate's LRP on convolution, ReLU, average and dense; with biases where ours has them the same (z, epsilon)."""
@@ -159,4 +179,4 @@ def test_relevance(rule):
 def test_every_original_is_compared():
     """Numbers that nobody looks at are not kept."""
     tried = set(FUNCTIONS) | {"tensorpack ternarize", "rectgrad deeplift"} | {"rectgrad " + name for name in ATTRIBUTIONS}
-    assert tried | {name for name in NUMBERS if name.startswith("innvestigate ")} == set(NUMBERS)
+    assert tried | {name for name in NUMBERS if name.startswith(("innvestigate ", "shap "))} == set(NUMBERS)

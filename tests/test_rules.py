@@ -688,7 +688,46 @@ def test_contributions_add_up():
     np.testing.assert_allclose(got.sum(axis=(1, 2, 3)), value[:5] - value[5:], rtol=1e-8)
 
 
+@pytest.mark.parametrize("name", [
+    "guided", "redirected", "rectgrad", "straight_through_clipped_input", "dorefa_gradients", "smoothed_max_pool_l2", "substitute",
+    "lrp_epsilon on MatMul", "lrp_alpha_beta on Conv2D", "deeplift_rescale", "deeplift_max_pool"])
+def test_in_eager_mode(name):
+    """Form 3: a function under the rule, an eager tape outside; the same numbers."""
+    row = RULES[name]
+    types = row.types or [last_type(row.forward, tf.float64, row.x.shape)]
+    function = gg.override_gradients({op_type: row.rule for op_type in types})(row.forward)
+    x = tf.constant(row.x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    dx = tape.gradient(y, x, output_gradients=tf.constant(row.g)).numpy()
+    with np.errstate(invalid="ignore"):
+        want = row.formula(row.x, row.g)
+    np.testing.assert_allclose(dx, want, rtol=1e-9, atol=1e-9 * np.abs(want[np.isfinite(want)]).max())
+
+
+def test_in_bodies(control_flow, run):
+    """A rule that builds operations, in the body of a loop: lrp_z of x @ w twice, and redirected with its schedule outside."""
+    w = np.array([[1.0, 2.0], [3.0, -1.0]])
+    with tf.Graph().as_default():
+        x, step = tf.constant([[1.0, 2.0]], tf.float64), tf.constant(3)
+        with gg.override_gradients({"MatMul": rules.lrp_z, "Relu": rules.redirected(step)}, require="any"):
+            y = tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.matmul(v, tf.constant(w))), [0, x])[1]
+            z = tf.cond(tf.constant(True), lambda: tf.nn.relu(-x), lambda: x)
+        relevance, value, dead = run([tf.gradients(y, x, grad_ys=y)[0], y, tf.gradients(z, x)[0]])
+    np.testing.assert_allclose(relevance.sum(), value.sum(), rtol=1e-9)
+    assert dead.tolist() == [[0.0, 0.0]]     # g is positive where -x is below 0: a descent step would lead further out
+
+
 # Documentation and bad input.
+
+@pytest.mark.parametrize("entry", catalogue.read(), ids=lambda entry: entry.name)
+def test_the_list_of_rules(entry):
+    """One line each: formula, op types and a paper or source, none empty and none cut in the middle of code."""
+    line = catalogue.line(entry)
+    assert entry.formula and entry.op_types and entry.paper and "\n" not in line and "``" not in line
+    assert "arXiv:" in entry.paper or "doi:" in entry.paper or entry.paper in entry.doc.replace("\n", " ")
+
 
 @pytest.mark.parametrize("entry", catalogue.read(), ids=lambda entry: entry.name)
 def test_docstrings_say_what_they_must(entry):
