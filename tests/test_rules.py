@@ -372,6 +372,8 @@ RULES = {
                        tolerance=1e-6),   # TF 1.15's sigmoid is exact to 1e-7 of 1, not of itself
     "spike": Row(rules.spike(0.3), tf.sign, lambda x, g: 0.3 * np.maximum(1 - np.abs(x), 0) * g, keep=finite_g),
     "straight_through": Row(rules.straight_through, tf.sign, lambda x, g: g),
+    "straight_through on Floor": Row(rules.straight_through, tf.floor, lambda x, g: g),
+    "straight_through on Ceil": Row(rules.straight_through, tf.math.ceil, lambda x, g: g),
     "straight_through on Round": Row(rules.straight_through, tf.round, lambda x, g: g),
     "straight_through_clipped_input": Row(rules.straight_through_clipped_input(1.0), tf.sign,
                                           lambda x, g: np.where(np.abs(x) <= 1, g, 0.0)),
@@ -650,6 +652,20 @@ def test_relevance_is_kept():
             y = tf.matmul(h, tf.constant(RANDOM.rand(3, 2)))
         relevance, value = session.run([tf.gradients(y, x, grad_ys=y)[0], y])
     np.testing.assert_allclose(relevance.sum(axis=(1, 2, 3)), value.sum(axis=1), rtol=1e-9)
+
+
+def test_a_bias_is_found_beside_a_summary():
+    """What looks at the output of a linear op without computing with it does not part it from its bias; nor does a gradient."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(DENSE_X)
+        with gg.lrp("z_plus"):
+            z = tf.matmul(x, tf.constant(DENSE_W))
+            tf.summary.histogram("z", z)
+            y = z + tf.constant(DENSE_B) * tf.cast(tf.ones([tf.shape(z)[1]]), tf.float64)
+        relevance = [tf.gradients(y, x, grad_ys=tf.constant(DENSE_R))[0] for _ in range(2)]
+        first, second = session.run(relevance)
+    np.testing.assert_allclose(first, LRP["lrp_z_plus"][1](DENSE_X, DENSE_W, DENSE_B, DENSE_R), rtol=1e-9)
+    assert (first == second).all()
 
 
 def test_lrp_epsilon_both_ways():

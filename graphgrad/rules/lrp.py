@@ -4,8 +4,8 @@ Each rule takes the relevance of an op's output and returns that of its input, s
 grad_ys=y)`` is the relevance of x for y (without grad_ys it starts as 1). z is the output before the
 nonlinearity, bias included: a BiasAdd (or an Add of a rank-1 tensor) that alone takes the output of a linear op
 is one layer with it. Weights and biases get None. For an op that is not linear with weights (an average, a
-sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``, epsilon left
-out, as iNNvestigate and zennit do.
+sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``, with
+epsilon left out, as iNNvestigate and zennit do.
 """
 from .._tf import tf
 from ..errors import GradientError
@@ -287,10 +287,11 @@ def _by_groups(op, relevance, divide, groups, bias_op):
 
 
 def _bias_of(op):
-    """The operation that adds a bias to a linear one: the only one that takes its output; or None."""
+    """The operation that adds a bias to a linear one: the only one that computes with its output; or None."""
     if op.type not in LINEAR:
         return None
-    takers = op.outputs[0].consumers()
+    # A shape or a summary of the output is no floating tensor, and no layer.
+    takers = [taker for taker in op.outputs[0].consumers() if any(out.dtype.is_floating for out in taker.outputs)]
     if len(takers) != 1 or takers[0].type not in ("BiasAdd", "Add", "AddV2"):
         return None
     taker = takers[0]
