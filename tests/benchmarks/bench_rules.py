@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.bench_rules [NAME ...]
 
-2026-11, 2 shared cores (Xeon), TF 2.21: see README. Ratios are ours / the obvious spelling.
+Ratios are ours / the obvious spelling. 2026-11, TF 2.21.0, 2 shared x86-64 cores, quiet: 0.13 (rectgrad, which needs no full
+sort) to 1.05. Memory is of a forked process each, in steps of a buffer of 16 MB.
 """
 import os
 import sys
