@@ -38,6 +38,9 @@ def _parse(module):
 def _entry(node, functions, family):
     inner = _inner_rule(node, functions)
     doc = inspect.cleandoc(ast.get_docstring(inner or node))
+    made = inspect.cleandoc(ast.get_docstring(node))
+    if inner and "Args:" in made:
+        doc += "\n\n" + made[made.index("Args:"):]
     signature = node.name + ("({})".format(", ".join(arg.arg for arg in node.args.args)) if inner else "")
     backward, op_types, source = [_section(doc, title) for title in ("Backward", "Op types", "Source")]
     formulas = re.findall("``(.*?)``", backward if backward.startswith("``") else doc.split("\n")[0])

@@ -244,6 +244,22 @@ def test_saved_graphs_find_the_rule():
         assert session.run(tf.gradients(y, x)[0], {x: [0.5, 3.0]}).tolist() == [1.0, 0.0]
 
 
+def test_saved_graphs_with_parameters():
+    """A rule with parameters is found under the name it is tagged with, once it is registered; before, an error names it."""
+    import gc
+    with tf.Graph().as_default() as graph:
+        tf.identity(gg.ops.flip_gradient(tf.placeholder(tf.float32, [2], name="x"), 0.37), name="y")
+        definition = graph.as_graph_def()
+    del graph
+    gc.collect()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"])
+        with pytest.raises(LookupError):
+            tf.gradients(y, x)
+        gg.register_gradient("graphgrad.reverse(factor=0.37)")(gg.rules.reverse(0.37))
+        np.testing.assert_allclose(session.run(tf.gradients(y, x)[0], {x: [0.5, 3.0]}), [-0.37, -0.37], rtol=1e-6)
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda x, i: gg.ops.sign_ste(i), TypeError, "sign_ste needs a floating tensor, but got int32: cast it first"),
     (lambda x, i: gg.ops.lower_bound(i, 0), TypeError, "lower_bound needs a floating tensor, but got int32"),

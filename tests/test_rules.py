@@ -372,6 +372,8 @@ RULES = {
                        tolerance=1e-6),   # TF 1.15's sigmoid is exact to 1e-7 of 1, not of itself
     "spike": Row(rules.spike(0.3), tf.sign, lambda x, g: 0.3 * np.maximum(1 - np.abs(x), 0) * g, keep=finite_g),
     "straight_through": Row(rules.straight_through, tf.sign, lambda x, g: g),
+    "straight_through on Floor": Row(rules.straight_through, tf.floor, lambda x, g: g),
+    "straight_through on Ceil": Row(rules.straight_through, tf.math.ceil, lambda x, g: g),
     "straight_through on Round": Row(rules.straight_through, tf.round, lambda x, g: g),
     "straight_through_clipped_input": Row(rules.straight_through_clipped_input(1.0), tf.sign,
                                           lambda x, g: np.where(np.abs(x) <= 1, g, 0.0)),
@@ -652,6 +654,20 @@ def test_relevance_is_kept():
     np.testing.assert_allclose(relevance.sum(axis=(1, 2, 3)), value.sum(axis=1), rtol=1e-9)
 
 
+def test_a_bias_is_found_beside_a_summary():
+    """What looks at the output of a linear op without computing with it does not part it from its bias; nor does a gradient."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(DENSE_X)
+        with gg.lrp("z_plus"):
+            z = tf.matmul(x, tf.constant(DENSE_W))
+            tf.summary.histogram("z", z)
+            y = z + tf.constant(DENSE_B) * tf.cast(tf.ones([tf.shape(z)[1]]), tf.float64)
+        relevance = [tf.gradients(y, x, grad_ys=tf.constant(DENSE_R))[0] for _ in range(2)]
+        first, second = session.run(relevance)
+    np.testing.assert_allclose(first, LRP["lrp_z_plus"][1](DENSE_X, DENSE_W, DENSE_B, DENSE_R), rtol=1e-9)
+    assert (first == second).all()
+
+
 def test_lrp_epsilon_both_ways():
     """LRP-epsilon layer by layer, and as a gradient times x at the end, are the same on a network of ReLUs."""
     weights = [tf_value for tf_value in (RANDOM.randn(4, 5), RANDOM.randn(5), RANDOM.randn(5, 3))]
@@ -688,7 +704,46 @@ def test_contributions_add_up():
     np.testing.assert_allclose(got.sum(axis=(1, 2, 3)), value[:5] - value[5:], rtol=1e-8)
 
 
+@pytest.mark.parametrize("name", [
+    "guided", "redirected", "rectgrad", "straight_through_clipped_input", "dorefa_gradients", "smoothed_max_pool_l2", "substitute",
+    "lrp_epsilon on MatMul", "lrp_alpha_beta on Conv2D", "deeplift_rescale", "deeplift_max_pool"])
+def test_in_eager_mode(name):
+    """Form 3: a function under the rule, an eager tape outside; the same numbers."""
+    row = RULES[name]
+    types = row.types or [last_type(row.forward, tf.float64, row.x.shape)]
+    function = gg.override_gradients({op_type: row.rule for op_type in types})(row.forward)
+    x = tf.constant(row.x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    dx = tape.gradient(y, x, output_gradients=tf.constant(row.g)).numpy()
+    with np.errstate(invalid="ignore"):
+        want = row.formula(row.x, row.g)
+    np.testing.assert_allclose(dx, want, rtol=1e-9, atol=1e-9 * np.abs(want[np.isfinite(want)]).max())
+
+
+def test_in_bodies(control_flow, run):
+    """A rule that builds operations, in the body of a loop: lrp_z of x @ w twice, and redirected with its schedule outside."""
+    w = np.array([[1.0, 2.0], [3.0, -1.0]])
+    with tf.Graph().as_default():
+        x, step = tf.constant([[1.0, 2.0]], tf.float64), tf.constant(3)
+        with gg.override_gradients({"MatMul": rules.lrp_z, "Relu": rules.redirected(step)}, require="any"):
+            y = tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.matmul(v, tf.constant(w))), [0, x])[1]
+            z = tf.cond(tf.constant(True), lambda: tf.nn.relu(-x), lambda: x)
+        relevance, value, dead = run([tf.gradients(y, x, grad_ys=y)[0], y, tf.gradients(z, x)[0]])
+    np.testing.assert_allclose(relevance.sum(), value.sum(), rtol=1e-9)
+    assert dead.tolist() == [[0.0, 0.0]]     # g is positive where -x is below 0: a descent step would lead further out
+
+
 # Documentation and bad input.
+
+@pytest.mark.parametrize("entry", catalogue.read(), ids=lambda entry: entry.name)
+def test_the_list_of_rules(entry):
+    """One line each: formula, op types and a paper or source, none empty and none cut in the middle of code."""
+    line = catalogue.line(entry)
+    assert entry.formula and entry.op_types and entry.paper and "\n" not in line and "``" not in line
+    assert "arXiv:" in entry.paper or "doi:" in entry.paper or entry.paper in entry.doc.replace("\n", " ")
+
 
 @pytest.mark.parametrize("entry", catalogue.read(), ids=lambda entry: entry.name)
 def test_docstrings_say_what_they_must(entry):

@@ -4,6 +4,10 @@
 with parameters are made by a function: ``reverse(0.3)`` is a rule, ``guided`` is one already. Unless they say
 otherwise they work on float16, bfloat16, float32 and float64, on any rank and with unknown batch size. A rule
 that is the derivative of another function than the op's has that function as its attribute ``surrogate``.
+
+Saved graphs find a rule without parameters again in any process that imports graphgrad. One with parameters is
+registered under the name that it is tagged with, before gradients are built:
+``register_gradient("graphgrad.reverse(factor=0.3)")(reverse(0.3))``.
 """
 from .flow import bpda, clip_by_norm, clip_by_value, lower_bound, reverse, scale, stop, substitute, upper_bound
 from .lrp import (

@@ -4,7 +4,8 @@ Each rule takes the relevance of an op's output and returns that of its input, s
 grad_ys=y)`` is the relevance of x for y (without grad_ys it starts as 1). z is the output before the
 nonlinearity, bias included: a BiasAdd (or an Add of a rank-1 tensor) that alone takes the output of a linear op
 is one layer with it. Weights and biases get None. For an op that is not linear with weights (an average, a
-sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``.
+sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``, with
+epsilon left out, as iNNvestigate and zennit do.
 """
 from .._tf import tf
 from ..errors import GradientError
@@ -254,7 +255,7 @@ def _propagate(rule, op, relevance, divide, groups, others):
         if op.type.startswith("FusedBatchNorm") and op.get_attr("is_training"):
             raise GradientError("The rule {} knows a batch normalisation in inference; operation {!r} (type {}) is in "
                                 "training.".format(rule, op.name, op.type))
-        gradients = original_gradient(op, divide(relevance, op.outputs[0]), *others)
+        gradients = original_gradient(op, _stable(0.0)(relevance, op.outputs[0]), *others)
         wanted = 1 if op.type.startswith(("FusedBatchNorm", "BiasAdd")) else len(gradients)
         return [None if gradient is None or index >= wanted else tensor * gradient
                 for index, (tensor, gradient) in enumerate(zip(op.inputs, gradients))]
@@ -286,10 +287,11 @@ def _by_groups(op, relevance, divide, groups, bias_op):
 
 
 def _bias_of(op):
-    """The operation that adds a bias to a linear one: the only one that takes its output; or None."""
+    """The operation that adds a bias to a linear one: the only one that computes with its output; or None."""
     if op.type not in LINEAR:
         return None
-    takers = op.outputs[0].consumers()
+    # A shape or a summary of the output is no floating tensor, and no layer.
+    takers = [taker for taker in op.outputs[0].consumers() if any(out.dtype.is_floating for out in taker.outputs)]
     if len(takers) != 1 or takers[0].type not in ("BiasAdd", "Add", "AddV2"):
         return None
     taker = takers[0]
