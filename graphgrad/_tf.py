@@ -526,3 +526,39 @@ def operations_with_bodies(graph):
             for body in bodies_of(op) if has_bodies(op.type) else ():
                 if body.graph is not None:
                     stack.append((body.graph, path + (op.name,)))
+
+
+# --- Models in files --------------------------------------------------------------------------------
+
+def eager():
+    """A block in which eager execution is on, also where it was never enabled (context.eager_mode)."""
+    from tensorflow.python.eager import context
+    return context.eager_mode()
+
+
+def freeze(function):
+    """A traced function with its variables as constants and the functions it calls written out.
+
+    convert_to_constants.convert_variables_to_constants_v2; returns a traced function. Loops and branches stay whole.
+    """
+    from tensorflow.python.framework import convert_to_constants
+    return convert_to_constants.convert_variables_to_constants_v2(function, lower_control_flow=False)
+
+
+def saved_model_contents(path):
+    """The MetaGraphDefs of a SavedModel folder (loader_impl.parse_saved_model); OSError if they cannot be read."""
+    try:
+        from tensorflow.python.saved_model.loader_impl import parse_saved_model
+    except ImportError:
+        from tensorflow.python.saved_model.loader_impl import _parse_saved_model as parse_saved_model
+    return list(parse_saved_model(path).meta_graphs)
+
+
+def load_saved_model(session, path, tags, change):
+    """Load a SavedModel of TF 1 into a Session, after ``change(graph_def)`` (loader_impl.SavedModelLoader)."""
+    from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+    loader = SavedModelLoader(path)
+    for meta in loader._saved_model.meta_graphs:
+        if set(meta.meta_info_def.tags) == set(tags):
+            change(meta.graph_def)
+    loader.load(session, tags)

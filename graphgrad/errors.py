@@ -31,6 +31,14 @@ class ResultFileError(GraphGradError, ValueError):
     """A result file is missing, truncated, foreign, or newer than this graphgrad."""
 
 
+class SaliencyError(GraphGradError, ValueError):
+    """A saliency map cannot be made from what was given: the model, its tensors, the class or the images."""
+
+
+class CheckError(GraphGradError, AssertionError):
+    """check_gradient found a gradient that is not what it claims to be, or a forward that an override changed."""
+
+
 class OpLibraryError(GraphGradError, RuntimeError):
     """A library of C++ operations is missing, stale, or does not compile."""
 

@@ -249,6 +249,11 @@ class _Watched:
         """The name of the gradient, for whoever meets it on an operation without a tag."""
         return self.choice.tag
 
+    @property
+    def gradient(self):
+        """What it watches."""
+        return self.choice.gradient
+
     def __call__(self, op, *grads):
         self.log.went_through(self.choice.key, place_in_graph(op))
         return self.choice.gradient(op, *grads)

@@ -258,6 +258,26 @@ def gradient_rule(name, **parameters):
     return decorate
 
 
+def declare_surrogate(forward):
+    """Decorate a gradient function that departs from the true derivative on purpose with what it is the derivative of.
+
+    ``check_gradient`` then compares it with finite differences of that function instead of the op's own.
+
+    Args:
+        forward: ``forward(op, *inputs)``, built with TensorFlow operations, with as many inputs and outputs as the
+            operation. The surrogate of a straight-through Sign is ``lambda op, x: x``. What it takes from
+            ``op.inputs`` and ``op.outputs`` instead is held constant.
+
+    Returns:
+        A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+    """
+    def decorate(function):
+        function.surrogate = forward
+        return function
+
+    return decorate
+
+
 def original_gradient(op, *grads):
     """The gradient that TensorFlow itself computes for an operation, whatever overrides say.
 
