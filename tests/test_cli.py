@@ -142,7 +142,8 @@ def test_the_main_job(tmp_path):
     done = subprocess.run([sys.executable, "-m", "graphgrad", "compare", EXAMPLES], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "16 of 16 scripts give the same as the old results." in done.stdout
+    number = sum(name.endswith(".py") for name in os.listdir(EXAMPLES))
+    assert "{0} of {0} scripts give the same as the old results.".format(number) in done.stdout
     wrote = [line for line in done.stdout.splitlines() if line.startswith("wrote ")]
     assert len(wrote) == 1
     with open(wrote[0][len("wrote "):], "rb") as stream:
@@ -154,7 +155,7 @@ def test_old_results_are_old():
     import hashlib
     folder = os.path.join(EXAMPLES, "old_results")
     originals = [name for name in os.listdir(EXAMPLES) if name.endswith(".py") and not name.endswith("_graphgrad.py")]
-    assert len(originals) == 8
+    assert len(originals) >= 9
     for name in originals:
         meta = load(os.path.join(folder, name[:-3] + ".npz")).meta
         with open(os.path.join(EXAMPLES, name), "rb") as stream:
