@@ -52,7 +52,7 @@ def _entry(node, functions, family):
 
 
 def _inner_rule(node, functions):
-    """The documented rule inside a function that makes rules: its own, or that of the helper it returns a call of."""
+    """The documented rule inside a function that makes rules: its own, or that of the function it returns a call of."""
     for child in node.body:
         if isinstance(child, ast.FunctionDef) and child.name == "rule":
             return child

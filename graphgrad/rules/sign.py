@@ -155,7 +155,7 @@ def magnitude_aware(limit=1.0):
         Forward: ``a * sign(x)``, as ops.magnitude_aware_sign; a, over all but the last axis, is held constant.
         Backward: ``where(|x| <= limit, a * g, 0)``.
         Kink: at ``|x| == limit`` g passes.
-        Infinities: an infinite x makes its channel's a infinite.
+        Infinities: an infinite x makes its channel's a infinite, and NaN of what does not pass.
         Op types: a function of one input with that forward. (On a bare Sign, followed by a product with a, the
         product has brought a already: use straight_through_clipped_input there.)
         Shapes and dtypes: as the input, rank 1 or more; any floating dtype.
@@ -163,7 +163,7 @@ def magnitude_aware(limit=1.0):
         Source: Liu et al. 2018 (Bi-Real Net), arXiv:1808.00278, section 3.3; larq's MagnitudeAwareSign.
         """
         x = one_input("magnitude_aware", op)
-        return keep(tf.abs(x) <= limit, mean_size(x) * grad)
+        return mean_size(x) * keep(tf.abs(x) <= limit, grad)   # in this order the two run side by side
 
     return rule
 
