@@ -1,4 +1,4 @@
-"""The command ``graphgrad``: run, record, compare, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
+"""The command ``graphgrad``: run, record, compare, scan, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
 import argparse
 import os
 import sys
@@ -51,6 +51,13 @@ def _parser():
     compare.add_argument("old", nargs="?", help="the old recording")
     compare.set_defaults(do=_compare)
 
+    scan = verbs.add_parser("scan", help="find the porting hazards in a file or folder, without running anything")
+    scan.add_argument("path")
+    scan.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    scan.add_argument("--fix", action="store_true", help="show, as a diff, the renames that are certain")
+    scan.add_argument("--write", action="store_true", help="make them")
+    scan.set_defaults(do=_scan)
+
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
     rules.add_argument("name", nargs="?")
     rules.set_defaults(do=_rules)
@@ -60,6 +67,11 @@ def _parser():
 def _run(arguments):
     from .legacy import command
     return command.run(arguments)
+
+
+def _scan(arguments):
+    from .legacy import scan
+    return scan.command(arguments)
 
 
 def _record(arguments):

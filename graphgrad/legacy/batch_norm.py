@@ -4,10 +4,11 @@ from tensorflow.python.framework import ops, tensor_util
 from ._tf1 import smart_cond, tf
 
 
-def normalize(inputs, axis, training, gamma, beta, moving_mean, moving_variance, momentum, epsilon, fused):
+def normalize(inputs, axis, training, gamma, beta, moving_mean, moving_variance, momentum, epsilon, fused, core=True):
     """Batch normalization over ``axis``; returns (outputs, [update of the mean, update of the variance]).
 
-    Without updates where ``training`` is False for certain. The operations are those of TF 1.15.
+    Without updates where ``training`` is False for certain. The operations are those of TF 1.15: of its core layer, or,
+    with ``core=False``, of contrib's own fused one.
     """
     channels = moving_mean.get_shape()[0]
     if fused:
@@ -42,12 +43,12 @@ def normalize(inputs, axis, training, gamma, beta, moving_mean, moving_variance,
                                             epsilon)
         outputs.set_shape(inputs.get_shape())
     certain = _certain(training)
-    if fused and certain is False:
+    if fused and core and certain is False:
         tf.convert_to_tensor(momentum)   # 1.15 builds it, and counts it where op seeds are derived
     if certain is False:
         return outputs, []
     if fused:
-        rate = tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
+        rate = momentum if not core else tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
         return outputs, [_moving_average(moving_mean, mean, rate), _moving_average(moving_variance, variance, rate)]
     return outputs, [
         smart_cond(training, lambda: _moving_average(variable, value, momentum), lambda: variable)

@@ -17,6 +17,7 @@ from ..overrides import Choice, Override, _Block
 from ..registry import GradientRecord, gradients
 from ..report import GraphLog, place_in_graph
 from .catalogue import note
+from .first_gradients import FIRST
 
 #: (place, key) -> Tally: what the overrides opened at one line of a script did, whether or not the graph still lives.
 TALLIES = {}
@@ -115,6 +116,9 @@ def _take_from_tensorflow(name):
         before = _tf.registered_gradient(name)
     except KeyError:
         return
+    if name in FIRST:
+        raise _Taken("Registering two gradients with name {0!r}: TensorFlow has had a gradient of that name since 0.12; "
+                     "to override it, register yours under a name of its own and map {0} to it.".format(name))
     _replaced[name] = before
     _tf.unregister(name)
     note("{!r} is a gradient that TensorFlow {} has registered itself; in this process the script's own is used.".format(

@@ -96,7 +96,17 @@ def install():
             for start in ((tensorflow, tensorflow.compat.v2) if path.startswith("|") else (v1,)):
                 owner = functools.reduce(getattr, parts, start)
                 undo.append(_set(owner, last, counted(getattr(owner, last), rule)))
+    layer = getattr(v1.layers, "BatchNormalization", None)
+    if layer is not None and not layer.__module__.startswith("graphgrad"):
+        undo.append(_set(layer, "call", counted(layer.call, _keras_batch_norm)))
     return undo[::-1]
+
+
+def _keras_batch_norm(graph, layer, inputs, training=False, **kwargs):
+    """Keras 2.15's fused batch normalization builds fewer constants than that of 1.15."""
+    if not layer.fused or not isinstance(training, (bool, int)):
+        return 0, 0
+    return 0, 2 if training else 1
 
 
 def _set(owner, name, value):

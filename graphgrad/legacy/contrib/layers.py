@@ -1,5 +1,6 @@
 """tf.contrib.layers and tf.contrib.slim: the common set, with 1.15's variable and operation names."""
 import collections as _collections
+import functools
 
 from .._tf1 import smart_cond, tf
 from ..batch_norm import normalize
@@ -122,6 +123,19 @@ def _for_variable(collections, name):
     return collections.get(name) if isinstance(collections, dict) else collections
 
 
+def _parameter(scope, name, layer_name, shape, dtype, initializer, regularizer, trainable, collections):
+    """A model variable; its regularization loss has the name that the core layer under it gave: kernel or bias."""
+    known = len(tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES))
+    made = model_variable(name, shape, dtype, initializer, None, trainable, _for_variable(collections, name))
+    new = len(tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)) > known
+    if regularizer is not None and new:
+        with tf.name_scope("{}{}/Regularizer/".format(scope.original_name_scope, layer_name)):
+            loss = regularizer(made)
+        if loss is not None:
+            tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
 def _pair(value, rank=2):
     return [value] * rank if isinstance(value, int) else list(value)
 
@@ -139,30 +153,40 @@ def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data
         rank = inputs.get_shape().ndims - 2
         channels_first = bool(data_format and data_format.startswith("NC"))
         channels = inputs.get_shape().as_list()[1 if channels_first else -1]
-        weights = model_variable(
-            "weights", _pair(kernel_size, rank) + [channels, num_outputs], inputs.dtype.base_dtype,
-            weights_initializer, weights_regularizer, trainable, _for_variable(variables_collections, "weights"))
+        dtype = inputs.dtype.base_dtype
+        weights = _parameter(sc, "weights", "kernel", _pair(kernel_size, rank) + [channels, num_outputs], dtype,
+                             weights_initializer, weights_regularizer, trainable, variables_collections)
+        finish = _Finish(sc, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
+                         biases_regularizer, variables_collections, trainable, activation_fn,
+                         "NCHW" if channels_first else "NHWC")
         outputs = tf.nn.convolution(
             inputs, weights, padding.upper(), strides=_pair(stride, rank), dilation_rate=_pair(rate, rank),
             data_format=data_format, name={1: "conv1d", 2: "Conv2D", 3: "Conv3D"}[rank])
-        outputs = _finish(outputs, num_outputs, inputs.dtype.base_dtype, normalizer_fn, normalizer_params,
-                          biases_initializer, biases_regularizer, variables_collections, trainable, activation_fn,
-                          "NCHW" if channels_first else "NHWC")
-        return _collect(outputs, outputs_collections, sc.name)
+        return _collect(finish(outputs), outputs_collections, sc.name)
 
 
 conv2d = conv3d = conv1d = conv = convolution2d = convolution3d = convolution1d = convolution
 
 
-def _finish(outputs, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer, biases_regularizer,
-            variables_collections, trainable, activation_fn, data_format="NHWC"):
-    if normalizer_fn is not None:
-        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-    elif biases_initializer is not None:
-        biases = model_variable("biases", [num_outputs], dtype, biases_initializer, biases_regularizer, trainable,
-                                _for_variable(variables_collections, "biases"))
-        outputs = tf.nn.bias_add(outputs, biases, data_format=data_format, name="BiasAdd")
-    return activation_fn(outputs) if activation_fn is not None else outputs
+class _Finish:
+    """What follows a layer's product: its bias, whose variable is made before the product, or a normalizer."""
+
+    def __init__(self, scope, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
+                 biases_regularizer, variables_collections, trainable, activation_fn, data_format="NHWC"):
+        self.normalize = normalizer_fn and functools.partial(normalizer_fn, **(normalizer_params or {}))
+        self.biases = None
+        if normalizer_fn is None and biases_initializer is not None:
+            self.biases = _parameter(scope, "biases", "bias", [num_outputs], dtype, biases_initializer,
+                                     biases_regularizer, trainable, variables_collections)
+        self.activation = activation_fn
+        self.data_format = data_format
+
+    def __call__(self, outputs):
+        if self.normalize is not None:
+            outputs = self.normalize(outputs)
+        elif self.biases is not None:
+            outputs = tf.nn.bias_add(outputs, self.biases, data_format=self.data_format, name="BiasAdd")
+        return self.activation(outputs) if self.activation is not None else outputs
 
 
 @add_arg_scope
@@ -178,25 +202,25 @@ def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME",
         size, step = _pair(kernel_size), _pair(stride)
         static = inputs.get_shape().as_list()
         channels, sides = static[1 if first else 3], static[2:] if first else static[1:3]
-        weights = model_variable("weights", size + [num_outputs, channels], inputs.dtype.base_dtype,
-                                 weights_initializer, weights_regularizer, trainable,
-                                 _for_variable(variables_collections, "weights"))
+        dtype = inputs.dtype.base_dtype
+        weights = _parameter(sc, "weights", "kernel", size + [num_outputs, channels], dtype, weights_initializer,
+                             weights_regularizer, trainable, variables_collections)
+        finish = _Finish(sc, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
+                         biases_regularizer, variables_collections, trainable, activation_fn, data_format)
+        more = [max(k - s, 0) if padding.upper() == "VALID" else 0 for k, s in zip(size, step)]
         dynamic = tf.shape(inputs)
-
-        def longer(side, k, s):
-            return side * s + (max(k - s, 0) if padding.upper() == "VALID" else 0)
-
-        wanted = [longer(dynamic[(2 if first else 1) + i], size[i], step[i]) for i in range(2)]
-        batch = dynamic[0]
+        batch, height, width = [dynamic[i] for i in ((0, 2, 3) if first else (0, 1, 2))]
+        wanted = [side * s + m if m else side * s for side, s, m in zip((height, width), step, more)]
         shape = [batch, num_outputs] + wanted if first else [batch] + wanted + [num_outputs]
         strides = [1, 1] + step if first else [1] + step + [1]
-        outputs = tf.nn.conv2d_transpose(inputs, weights, tf.stack(shape), strides, padding.upper(), data_format)
-        known = [None if side is None else longer(side, size[i], step[i]) for i, side in enumerate(sides)]
+        shape = tf.stack(shape)
+        _ = shape[0]   # 1.15 builds this, and counts it where op seeds are derived
+        with tf.name_scope("conv2d_transpose"):   # taken by the core layer
+            pass
+        outputs = tf.nn.conv2d_transpose(inputs, weights, shape, strides, padding.upper(), data_format)
+        known = [None if side is None else side * s + m for side, s, m in zip(sides, step, more)]
         outputs.set_shape([static[0], num_outputs] + known if first else [static[0]] + known + [num_outputs])
-        outputs = _finish(outputs, num_outputs, inputs.dtype.base_dtype, normalizer_fn, normalizer_params,
-                          biases_initializer, biases_regularizer, variables_collections, trainable, activation_fn,
-                          data_format)
-        return _collect(outputs, outputs_collections, sc.name)
+        return _collect(finish(outputs), outputs_collections, sc.name)
 
 
 convolution2d_transpose = conv2d_transpose
@@ -215,21 +239,23 @@ def separable_convolution2d(inputs, num_outputs, kernel_size, depth_multiplier=1
         channels = inputs.get_shape().as_list()[-1]
         dtype = inputs.dtype.base_dtype
         strides = [1] + _pair(stride) + [1]
-        depthwise = model_variable("depthwise_weights", _pair(kernel_size) + [channels, depth_multiplier], dtype,
-                                   weights_initializer, weights_regularizer, trainable,
-                                   _for_variable(variables_collections, "weights"))
+        depthwise = _parameter(sc, "depthwise_weights", "depthwise_kernel",
+                               _pair(kernel_size) + [channels, depth_multiplier], dtype, weights_initializer,
+                               weights_regularizer, trainable, variables_collections)
+        pointwise = None
         if num_outputs is not None:
-            pointwise = model_variable("pointwise_weights", [1, 1, depth_multiplier * channels, num_outputs], dtype,
-                                       pointwise_initializer or weights_initializer, weights_regularizer, trainable,
-                                       _for_variable(variables_collections, "weights"))
+            pointwise = _parameter(sc, "pointwise_weights", "pointwise_kernel",
+                                   [1, 1, depth_multiplier * channels, num_outputs], dtype,
+                                   pointwise_initializer or weights_initializer, weights_regularizer, trainable,
+                                   variables_collections)
+        finish = _Finish(sc, num_outputs or depth_multiplier * channels, dtype, normalizer_fn, normalizer_params,
+                         biases_initializer, biases_regularizer, variables_collections, trainable, activation_fn)
+        if pointwise is not None:
             outputs = tf.nn.separable_conv2d(inputs, depthwise, pointwise, strides, padding.upper(),
                                              rate=_pair(rate), name="separable_conv2d")
         else:
             outputs = tf.nn.depthwise_conv2d(inputs, depthwise, strides, padding.upper(), rate=_pair(rate))
-            num_outputs = depth_multiplier * channels
-        outputs = _finish(outputs, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
-                          biases_regularizer, variables_collections, trainable, activation_fn)
-        return _collect(outputs, outputs_collections, sc.name)
+        return _collect(finish(outputs), outputs_collections, sc.name)
 
 
 separable_conv2d = separable_convolution2d
@@ -245,16 +271,16 @@ def fully_connected(inputs, num_outputs, activation_fn=tf.nn.relu, normalizer_fn
         inputs = tf.convert_to_tensor(inputs)
         static = inputs.get_shape().as_list()
         dtype = inputs.dtype.base_dtype
-        weights = model_variable("weights", [static[-1], num_outputs], dtype, weights_initializer,
-                                 weights_regularizer, trainable, _for_variable(variables_collections, "weights"))
+        weights = _parameter(sc, "weights", "kernel", [static[-1], num_outputs], dtype, weights_initializer,
+                             weights_regularizer, trainable, variables_collections)
+        finish = _Finish(sc, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
+                         biases_regularizer, variables_collections, trainable, activation_fn)
         if len(static) > 2:
             outputs = tf.tensordot(inputs, weights, [[len(static) - 1], [0]])
             outputs.set_shape(static[:-1] + [num_outputs])
         else:
             outputs = tf.matmul(inputs, weights, name="MatMul")
-        outputs = _finish(outputs, num_outputs, dtype, normalizer_fn, normalizer_params, biases_initializer,
-                          biases_regularizer, variables_collections, trainable, activation_fn)
-        return _collect(outputs, outputs_collections, sc.name)
+        return _collect(finish(outputs), outputs_collections, sc.name)
 
 
 def linear(*args, **kwargs):
@@ -293,6 +319,10 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         axis = 1 if data_format.startswith("NC") else rank - 1
         channels = inputs.get_shape().as_list()[axis]
         dtype = inputs.dtype.base_dtype if inputs.dtype.base_dtype != tf.float16 else tf.float32
+        flat = inputs
+        as_pictures = rank == 2 and fused in (None, True)   # contrib fuses these too, as pictures of one pixel
+        if as_pictures:
+            inputs, axis = tf.reshape(inputs, [-1, 1, 1, channels]), 3
 
         def parameter(name, initializer, wanted=True, learned=True):
             if not wanted:
@@ -306,14 +336,17 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         beta = parameter("beta", tf.zeros_initializer(), center)
         mean = parameter("moving_mean", tf.zeros_initializer(), learned=False)
         variance = parameter("moving_variance", tf.ones_initializer(), learned=False)
-        use_fused = rank == 4 if fused is None else bool(fused) and rank == 4
-        outputs, updates = normalize(inputs, axis, is_training, gamma, beta, mean, variance, decay, epsilon, use_fused)
+        outputs, updates = normalize(inputs, axis, is_training, gamma, beta, mean, variance, decay, epsilon,
+                                     as_pictures or (fused in (None, True) and rank == 4), core=not as_pictures)
         if updates and updates_collections is None:
             with tf.control_dependencies(updates):
                 outputs = tf.identity(outputs)
         else:
             for update in updates:
-                tf.add_to_collections(updates_collections, update)
+                tf.add_to_collections(updates_collections, update.op)
+        if as_pictures:
+            outputs = tf.reshape(outputs, tf.shape(flat))
+            outputs.set_shape(flat.get_shape())
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return _collect(outputs, outputs_collections, sc.name)
@@ -355,11 +388,11 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-06, activation_fn=
         dtype = inputs.dtype.base_dtype
         beta = gamma = None
         if center:
-            beta = tf.reshape(model_variable("beta", [channels], dtype, how.get("beta", tf.zeros_initializer()), None,
-                                             trainable), spread)
+            beta = model_variable("beta", [channels], dtype, how.get("beta", tf.zeros_initializer()), None, trainable)
         if scale:
-            gamma = tf.reshape(model_variable("gamma", [channels], dtype, how.get("gamma", tf.ones_initializer()),
-                                              None, trainable), spread)
+            gamma = model_variable("gamma", [channels], dtype, how.get("gamma", tf.ones_initializer()), None, trainable)
+        if axis == 1:
+            beta, gamma = [None if each is None else tf.reshape(each, spread) for each in (beta, gamma)]
         mean, variance = tf.nn.moments(inputs, [i for i in range(1, rank) if i != axis], keep_dims=True)
         outputs = tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon, name="instancenorm")
         outputs.set_shape(inputs.get_shape())
@@ -404,17 +437,18 @@ def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_c
     """Keep each element with ``keep_prob``, scaled up, while training; scope ``Dropout``."""
     with tf.variable_scope(scope, "Dropout", [inputs]) as sc:
         inputs = tf.convert_to_tensor(inputs)
-        with tf.name_scope("dropout"):
-            outputs = smart_cond(
-                is_training, lambda: tf.nn.dropout(inputs, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed),
-                lambda: tf.identity(inputs))
+        with tf.name_scope("dropout"):   # taken by the core layer, so that the operations are in dropout_1
+            pass
+        outputs = smart_cond(
+            is_training, lambda: tf.nn.dropout(inputs, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed),
+            lambda: tf.identity(inputs))
         return _collect(outputs, outputs_collections, sc.name)
 
 
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None):
     """[batch, ...] to [batch, k]; scope ``Flatten``."""
-    with tf.name_scope(scope, "Flatten", [inputs]) as sc:
+    with tf.name_scope(scope, "Flatten", [inputs]) as sc, tf.name_scope("flatten"):
         inputs = tf.convert_to_tensor(inputs)
         sides = inputs.get_shape().as_list()
         size = 1
@@ -424,7 +458,7 @@ def flatten(inputs, outputs_collections=None, scope=None):
         if size is None:
             outputs = tf.reshape(inputs, tf.stack([tf.shape(inputs)[0], -1]))
         else:
-            outputs = tf.reshape(inputs, [batch, size])
+            outputs = tf.reshape(inputs, [batch, size])   # 1.15 has the shape as one constant too
         return _collect(outputs, outputs_collections, sc.rstrip("/"))
 
 
