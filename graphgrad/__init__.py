@@ -15,6 +15,7 @@ _HOME = {
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
+    "diagnose": "legacy",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",

@@ -14,7 +14,7 @@ import tempfile
 import types
 import warnings
 
-from . import children, world
+from . import children, modules, world
 from .catalogue import NOTES, USED, gone_sentence, note
 
 #: Packages installed beside TensorFlow that are written for TensorFlow as it is.
@@ -42,6 +42,7 @@ def activate(tf2_seeds=False, python2=True):
     _undo.append(_forget)
     early = "tensorflow" in sys.modules
     _undo.extend(world.install())
+    _undo.append(modules.install())
     if python2:
         from . import python2 as translation
         _undo.append(translation.install())
@@ -89,14 +90,13 @@ def complete():
     v1.logging.set_verbosity(v1.logging.ERROR)           # a deprecation notice for nearly every name there is
     _undo.append(lambda: v1.logging.set_verbosity(verbosity))
     filters = warnings.filters[:]
-    warnings.filterwarnings("ignore", r"`(tf\.layers\.|tf\.nn\.rnn_cell\.|layer\.)", UserWarning)   # news to TF 1 scripts
+    warnings.filterwarnings("ignore", r"`(tf\.layers\.|tf\.nn\.rnn_cell\.|layer\.)", UserWarning)
     _undo.append(lambda: warnings.filters.__setitem__(slice(None), filters))
-    from . import modules, overrides, seeds, shims
+    from . import overrides, seeds, shims
     if not tensorflow.__version__.startswith("1."):
         v1.disable_v2_behavior()                         # stays: TensorFlow has no safe way back in one process
         _state["alias"] = _LegacyTensorFlow(tensorflow, v1)
     _undo.extend(shims.install(tensorflow))
-    _undo.extend(modules.install(tensorflow))
     _undo.extend(overrides.install())
     if not _state["options"]["tf2_seeds"] and not tensorflow.__version__.startswith("1."):
         _undo.extend(seeds.install())

@@ -48,11 +48,15 @@ def normalize(inputs, axis, training, gamma, beta, moving_mean, moving_variance,
     if certain is False:
         return outputs, []
     if fused:
-        rate = momentum if not core else tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
+        rate = momentum
+        if core:
+            rate = tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
         return outputs, [_moving_average(moving_mean, mean, rate), _moving_average(moving_variance, variance, rate)]
-    return outputs, [
-        smart_cond(training, lambda: _moving_average(variable, value, momentum), lambda: variable)
-        for variable, value in ((moving_mean, mean), (moving_variance, variance))]   # noqa: B023 (called at once)
+
+    def update(variable, value):
+        return smart_cond(training, lambda: _moving_average(variable, value, momentum), lambda: variable)
+
+    return outputs, [update(moving_mean, mean), update(moving_variance, variance)]
 
 
 def _certain(training):

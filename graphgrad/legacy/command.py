@@ -3,6 +3,7 @@ import os
 import sys
 import threading
 import traceback
+import types
 
 from ..errors import UsageError
 from . import activation, catalogue, runner
@@ -71,15 +72,24 @@ def _wait_for_threads():
 
 
 def _show(error):
-    """The traceback as python prints it: from the script's first line on."""
-    trace = error.__traceback__
-    while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
-        trace = trace.tb_next
-    error = error.with_traceback(trace)
+    """The traceback as python prints it: without our frames, of the error and of those that it came from."""
+    link = error
+    while link is not None:
+        link.__traceback__ = _without_ours(link.__traceback__)
+        link = link.__cause__ or link.__context__
     if sys.excepthook is not sys.__excepthook__:
-        sys.excepthook(type(error), error, trace)
+        sys.excepthook(type(error), error, error.__traceback__)
     else:
-        traceback.print_exception(type(error), error, trace)
+        traceback.print_exception(type(error), error, error.__traceback__)
+
+
+def _without_ours(trace):
+    if trace is None:
+        return None
+    rest = _without_ours(trace.tb_next)
+    if _is_ours(trace.tb_frame.f_code.co_filename):
+        return rest
+    return types.TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 
 
 def _is_ours(path):

@@ -15,6 +15,8 @@ _FAMILIES = (("PyFunc", "PyFuncStateless", "EagerPyFunc"),)
 _V2_CONTROL = ("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase")
 _RANDOM = ("RandomStandardNormal", "RandomUniform", "RandomUniformInt", "TruncatedNormal", "RandomShuffle",
            "Multinomial", "RandomGamma", "RandomPoissonV2", "ParameterizedTruncatedNormal")
+#: Op types whose registered gradient function returns None.
+_GIVES_NONE = ("Round", "Rint", "Floor", "Ceil", "FloorDiv")
 _SHOWN = 3
 
 #: One thing found: ``kind`` is a word to filter by, ``text`` the sentence, ``operations`` names.
@@ -46,8 +48,9 @@ def diagnose(ys=None, xs=None, graph=None):
     """Say what stands between a graph and the gradients that its author meant.
 
     Args:
-        ys, xs: tensors or lists of tensors, as for tf.gradients; for each pair without a path that a gradient
-            can take, the first operation that cuts it is named. None to look at the graph only.
+        ys: a tensor or a list of tensors, as for tf.gradients; None to look at the graph only.
+        xs: the same. For each y and x without a path that a gradient can take, the first operation that cuts it
+            is named.
         graph: a tf.Graph; by default that of ``ys``, else the current one.
 
     Returns:
@@ -125,7 +128,7 @@ def _rows(graphs):
         rows.append({
             "op_type": tally.key, "tag": tally.label(), "place": tally.place, "tagged": tally.tagged,
             "differentiated": tally.differentiated, "missed": tally.missed(), "instead": tally.instead,
-            "unknown": tally.unknown, "only_around_gradients": tally.only_around_gradients})
+            "covered": tally.covered, "unknown": tally.unknown, "only_around_gradients": tally.only_around_gradients})
     return rows
 
 
@@ -134,10 +137,12 @@ def _row_text(row):
     if row["unknown"] is not None:
         text = "{op_type} -> {tag} ({place}): {op_type} is no operation type of this TensorFlow{0}".format(
             "; did you mean {}?".format(" or ".join(row["unknown"])) if row["unknown"] else "", **row)
+    elif row["covered"] and not row["tagged"]:
+        text += "; an inner override has taken them at {place}".format(**row)
     elif not row["tagged"]:
         text += "; {} matched nothing at {}".format(row["op_type"], row["place"])
         if row["instead"]:
-            text += ", where there were {}: TensorFlow {} may write it so".format(", ".join(
+            text += ", where there were {}, as TensorFlow {} may write it".format(", ".join(
                 "{} ({})".format(*pair) for pair in sorted(row["instead"].items())), _tf.tf.__version__)
     elif not row["differentiated"]:
         text += ": no gradient that was built uses this override"
@@ -187,8 +192,9 @@ def _families(by_type, tags):
         for kind in family:
             if tagged and by_type[kind] and not tags[kind]:
                 names = [place_in_graph(op) for op in by_type[kind]]
-                yield Finding("family", "{} is overridden, but {} of type {} ({}) are not reached by that key: add {!r} "
-                              "to the map.".format(" and ".join(tagged), _ops(len(names)), kind, _some(names), kind), names)
+                yield Finding("family", (
+                    "{} is overridden, but {} of type {} ({}) are not reached by it: add {!r} to the map.").format(
+                        " and ".join(tagged), _ops(len(names)), kind, _some(names), kind), names)
 
 
 def _variable_reads(by_type, tags):
@@ -210,7 +216,7 @@ def _unseeded(by_type):
     names = [place_in_graph(op) for kind in _RANDOM for op in by_type[kind]
              if not any(_attribute(op, name) for name in ("seed", "seed2"))]
     if names:
-        yield Finding("unseeded", "{} have no seed ({}): they draw other numbers in each run.".format(
+        yield Finding("unseeded", "{} without any seed ({}): other numbers in each run.".format(
             _ops(len(names), "random op"), _some(names)), names)
 
 
@@ -294,6 +300,8 @@ def _cut(op):
         return None if _tf.has_bodies(op) else "has no gradient registered"
     if gradient is None:
         return "is registered as not differentiable"
+    if op.type in _GIVES_NONE and _tf.tag_of(op) is None:
+        return "has None for its gradient in TensorFlow"
     return None
 
 

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 import types
 
-from .catalogue import USED, Gone, Shim
+from .catalogue import USED, Gone, Shim, enter
 
 #: old module -> (gone since, what to write today, module that has its names)
 _RENAMED = {
@@ -29,7 +29,7 @@ _RENAMED = {
     "tensorflow.models": ("TF 1.0", "tf.nn.rnn_cell", "graphgrad.legacy.contrib.rnn"),
     "tensorflow.models.rnn": ("TF 1.0", "tf.nn.rnn_cell", "graphgrad.legacy.contrib.rnn"),
     "tensorflow.python.platform.googletest": ("TF 2.0", "tf.test", "tensorflow.python.platform.test"),
-    "tensorflow.python.training.training_ops": ("TF 2.16", "tf.raw_ops", "tensorflow.python.training.gen_training_ops"),
+    "tensorflow.python.training.training_ops": ("TF 2.16", "tf.raw_ops", "tensorflow.python.ops.gen_training_ops"),
     "tensorflow.python.pywrap_tensorflow": ("TF 2.16", "tf.train.NewCheckpointReader",
                                             "graphgrad.legacy.contrib.framework"),
     "tensorflow.examples.tutorials.mnist.input_data": (
@@ -38,7 +38,7 @@ _RENAMED = {
     "tensorflow.examples.tutorials": ("TF 2.0", "your own reader", "graphgrad.legacy.contrib.mnist"),
     "tensorflow.examples": ("TF 2.0", "your own reader", "graphgrad.legacy.contrib.mnist"),
 }
-_CONTRIB_GONE = "2.0"
+_CONTRIB_GONE = "TF 2.0"
 #: the parts of tf.contrib that are supplied -> (package that carries them when installed, module that does else)
 _CONTRIB = {
     "slim": ("tf_slim", "layers"), "layers": ("tf_slim.layers", "layers"), "rnn": (None, "rnn"),
@@ -48,20 +48,10 @@ _CONTRIB = {
 }
 
 
-def install(tensorflow):
-    """Add the finder; returns functions that take it, and what it made, away."""
-    finder = _Finder(with_contrib=not tensorflow.__version__.startswith("1."))
+def install():
+    """Add the finder; returns a function that takes it, and what it made, away."""
+    finder = _Finder()
     sys.meta_path.append(finder)
-    v1 = tensorflow.compat.v1
-    given = []
-    if finder.with_contrib:
-        namespace = vars(getattr(v1, "_tfmw_wrapped_module", v1))
-        from .catalogue import enter
-        enter("tensorflow", "contrib", _CONTRIB_GONE, "see the parts of tf.contrib that graphgrad supplies",
-              lambda: importlib.import_module("tensorflow.contrib"))
-        enter("tensorflow", "examples", _CONTRIB_GONE, "your own reader",
-              lambda: importlib.import_module("tensorflow.examples"))
-        given = [(namespace, name) for name in ("contrib", "examples")]
 
     def undo():
         sys.meta_path.remove(finder)
@@ -70,23 +60,30 @@ def install(tensorflow):
             parent, _, child = name.rpartition(".")
             if parent in sys.modules:
                 vars(sys.modules[parent]).pop(child, None)
-        for namespace, name in given:
-            namespace.pop(name, None)
 
-    return [undo]
+    return undo
+
+
+def _import(name):
+    return lambda: importlib.import_module(name)
+
+
+enter("tensorflow", "contrib", _CONTRIB_GONE, "what each part of it has become", _import("tensorflow.contrib"))
+enter("tensorflow", "examples", _CONTRIB_GONE, "your own reader", _import("tensorflow.examples"))
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of this page. It comes last, so that what is installed wins."""
 
-    def __init__(self, with_contrib):
-        self.with_contrib = with_contrib
+    def __init__(self):
         self.made = []
 
     def find_spec(self, name, path=None, target=None):
         """Be asked for a module that nobody has."""
-        contrib = self.with_contrib and (name + ".").startswith("tensorflow.contrib.")
-        if contrib or name in _RENAMED:
+        head, _, rest = name.partition(".")
+        if head == "tensorflow" and getattr(sys.modules[head], "__version__", "1.").startswith("1."):
+            return None   # the old TensorFlow itself, or one that is being imported
+        if (rest + ".").startswith("contrib.") and head == "tensorflow" or name in _RENAMED:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 

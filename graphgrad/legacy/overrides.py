@@ -55,7 +55,7 @@ def install():
         return _block(graph, op_type_map, _place(sys._getframe(1)))
 
     for module in homes["modules"]:
-        setattr(module, "RegisterGradient", RegisterGradient)
+        module.RegisterGradient = RegisterGradient
         undo.append(functools.partial(setattr, module, "RegisterGradient", original_class))
     homes["graph"].gradient_override_map = gradient_override_map
     undo.append(lambda: setattr(homes["graph"], "gradient_override_map", original_map))
@@ -117,11 +117,11 @@ def _take_from_tensorflow(name):
     except KeyError:
         return
     if name in FIRST:
-        raise _Taken("Registering two gradients with name {0!r}: TensorFlow has had a gradient of that name since 0.12; "
+        raise _Taken("Registering two gradients with name {0!r}: TensorFlow has had such a gradient since 0.12; "
                      "to override it, register yours under a name of its own and map {0} to it.".format(name))
     _replaced[name] = before
     _tf.unregister(name)
-    note("{!r} is a gradient that TensorFlow {} has registered itself; in this process the script's own is used.".format(
+    note("{!r} is a gradient that TensorFlow {} has registered itself; here the script's own is used.".format(
         name, _tf.tf.__version__))
 
 
@@ -182,6 +182,7 @@ class LegacyOverride(Override):
         for key in self.choices:
             tally = self._tallies[key]
             tally.spans.setdefault(graph, []).append((block.first, graph.version))
+            tally.covered += key in block.matched and key not in block.log.tagged
             if key not in block.matched:
                 for name in relatives(key, block.present):
                     tally.instead[name] = tally.instead.get(name, 0) + block.present[name]
@@ -207,6 +208,7 @@ class Tally:
         key, place: the op type, and "file:line".
         names: the first two names of gradients that it was given, as keys of a dict.
         tagged, differentiated: numbers of operations.
+        covered: number of blocks whose operations were all taken by inner ones.
         instead: {op type: number} of what was there where the key matched nothing.
         unknown: op types spelt alike if the key is none here, else None.
         only_around_gradients: whether a block was open only while tf.gradients ran, after the forward was built.
@@ -218,7 +220,7 @@ class Tally:
         self.key = key
         self.place = place
         self.names = {}
-        self.tagged = self.differentiated = 0
+        self.tagged = self.differentiated = self.covered = 0
         self.instead = {}
         self.unknown = None
         self.only_around_gradients = False

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import re
 import sys
-from importlib import reload   # noqa: F401 (imp.reload)
+from importlib import reload  # noqa: F401 (imp.reload)
 
 
 class DistributionNotFound(Exception):
@@ -51,7 +51,7 @@ class _Distribution:
 
 def get_distribution(name):
     """An installed distribution, with its version."""
-    from importlib import metadata   # Python 3.8; where pkg_resources is missing there is a newer one
+    from importlib import metadata  # Python 3.8; where pkg_resources is missing there is a newer one
     try:
         return _Distribution(name, metadata.version(name))
     except metadata.PackageNotFoundError:

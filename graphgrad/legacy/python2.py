@@ -1,8 +1,8 @@
 """Python 2 in memory: what is no Python 3 is translated as it is compiled; no file is changed.
 
-Two steps. On tokens, what Python 3 cannot parse: print and exec statements, ``except E, e``, ``raise E, v``, backquotes,
-``<>``, octal and long literals, ur"". On the syntax tree, what parses and means something else: ``/`` between
-integers, keys/values/items that were lists, iteritems and its like, has_key. Names that went (xrange, unicode, ...)
+Two steps. On tokens, what Python 3 cannot parse: print and exec statements, ``except E, e``, ``raise E, v``,
+backquotes, ``<>``, octal and long literals, ur"". On the syntax tree, what parses and means something else: ``/``
+between integers, keys/values/items that were lists, iteritems and its like, has_key. Names that went (xrange, unicode, ...)
 are put into the module. lib2to3 is not used: Python 3.13 has none.
 Not translated, and said so by the compiler: parameters that are tuples.
 """
@@ -321,7 +321,7 @@ def _prelude(tree):
     """Import the names that Python 2 had, after the docstring and what must come first."""
     index = 0
     for node in tree.body:
-        docstring = isinstance(node, ast.Expr) and index == 0
+        docstring = index == 0 and ast.get_docstring(tree, clean=False) is not None
         if not (docstring or isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             break
         index += 1
@@ -348,7 +348,6 @@ def install():
     """
     loader = importlib.machinery.SourceFileLoader
     compile_before, cache_before, import_before = loader.source_to_code, loader._cache_bytecode, builtins.__import__
-    TRANSLATED.clear()
 
     def source_to_code(self, data, path, *args, **kwargs):
         try:
@@ -382,5 +381,6 @@ def install():
     def undo():
         loader.source_to_code, loader._cache_bytecode = compile_before, cache_before
         builtins.__import__ = import_before
+        TRANSLATED.clear()
 
     return undo

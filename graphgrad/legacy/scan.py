@@ -13,7 +13,7 @@ import re
 
 from ..errors import UsageError
 from ..renamed import RENAMED
-from . import notebooks, python2, shims, world   # noqa: F401 (the last two enter what is gone)
+from . import notebooks, python2, shims, world  # noqa: F401 (the last two enter what is gone)
 from .catalogue import entries
 from .first_gradients import FIRST
 
@@ -37,6 +37,7 @@ _PY_FUNCS = {"py_func": "PyFunc", "numpy_function": "PyFunc", "py_function": "Ea
 _KNOWN = FIRST | {name for row in RENAMED for name in row} | {
     "LeakyRelu", "Relu6Grad", "Rint", "ClipByValue", "Einsum", "Bitcast", "IdentityN", "MaxPoolV2", "RealDiv"}
 _GRAPH_FILES = (".pb", ".meta", ".pbtxt")
+_READ = (".py", ".ipynb") + _GRAPH_FILES
 _MAKES_VARIABLES = {"Variable", "get_variable", "dense", "conv2d", "fully_connected", "batch_normalization"}
 
 
@@ -99,7 +100,7 @@ def _paths(path):
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__"
                             and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg")))
-        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".ipynb") + _GRAPH_FILES)]
+        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(_READ)]
     if not found:
         raise UsageError("{} holds no Python file, notebook or graph file to scan.".format(path))
     return found
@@ -139,8 +140,8 @@ class _FileScan:
         try:
             tree = ast.parse(python2.translate(text))
         except (SyntaxError, ValueError, RecursionError):
-            self.add(line, "GG00", "warning", "not Python 3 ({}) nor Python 2 that graphgrad can read; only searched for "
-                     "words.".format(what))
+            self.add(line, "GG00", "warning", "not Python 3 ({}) nor Python 2 that graphgrad can read; only searched "
+                     "for words.".format(what))
             self._words(text)
             return None
         self.add(line, "GG00", "note", "Python 2 ({}); scanned after translation. `graphgrad run` translates it in "
@@ -169,8 +170,8 @@ class _FileScan:
                 self.tags.append((name, 1))
         tokens = sorted(set(re.findall(rb"pyfunc_\d+", data)))
         if tokens:
-            self.add(1, "GG10", "error", "holds py_func tokens ({}), which mean whatever function has that number in the "
-                     "process that loads it: build these operations anew.".format(
+            self.add(1, "GG10", "error", "holds py_func tokens ({}), which mean whatever function has that number in "
+                     "the process that loads it: build these operations anew.".format(
                          ", ".join(token.decode() for token in tokens[:5])))
 
     def key(self, line, key):
@@ -184,8 +185,8 @@ class _FileScan:
         for row in _FAMILIES:
             if key in row and "PyFunc" not in row and "Identity" not in row:
                 others = [name for name in row if name != key]
-                self.add(line, "GG02", "warning", "what one version of TensorFlow writes as {}, others write as {}: the "
-                         "key may match nothing in silence; map {} too.".format(
+                self.add(line, "GG02", "warning", "what one version of TensorFlow writes as {}, others write as {}: "
+                         "the key may match nothing in silence; map {} too.".format(
                              key, " or ".join(others), "them" if len(others) > 1 else "it"))
 
 
@@ -210,8 +211,8 @@ class _Visitor(ast.NodeVisitor):
                 "tf.disable_v2_behavior()."), ("disable_eager_execution", "disable_v2_behavior"))
         if self.seeded and self.unseeded:
             self.file.add(self.unseeded[0], "GG08", "note", (
-                "{} random operation(s) rely on the graph's seed alone: TensorFlow 2 derives op seeds otherwise and draws "
-                "other numbers; give each seed=, or use `graphgrad run`.".format(len(self.unseeded))))
+                "{} random operation(s) rely on the graph's seed alone: TensorFlow 2 derives op seeds otherwise and "
+                "draws other numbers; give each seed=, or use `graphgrad run`.".format(len(self.unseeded))))
 
     def visit_Import(self, node):   # noqa: N802
         for alias in node.names:
@@ -257,8 +258,8 @@ class _Visitor(ast.NodeVisitor):
         for end in range(2, len(parts) + 1):
             module, name = ".".join(parts[:end - 1]), parts[end - 1]
             if module == "tensorflow" and name == "contrib":
-                self.file.add(node.lineno, "GG07", "error", "{} is gone since TF 2.0; `graphgrad run` supplies its common "
-                              "parts.".format(full))
+                self.file.add(node.lineno, "GG07", "error", "{} is gone since TF 2.0; `graphgrad run` supplies its "
+                              "common parts.".format(full))
                 return
             entry = entries(module).get(name)
             if entry is not None:
@@ -315,16 +316,16 @@ class _Visitor(ast.NodeVisitor):
         names = [call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
                  for call in calls]
         if names and all(name in ("gradients", "compute_gradients", "gradient", "minimize") for name in names):
-            self.file.add(node.lineno, "GG05", "error", "the override is open only around {}: operations are tagged when "
-                          "they are built, so it does nothing; open it around the forward pass, or use "
+            self.file.add(node.lineno, "GG05", "error", "the override is open only around {}: operations are tagged "
+                          "when they are built, so it does nothing; open it around the forward pass, or use "
                           "graphgrad.override_gradients(...).on(graph).".format(names[0]))
         if "import_graph_def" in names or "import_meta_graph" in names:
-            self.file.add(node.lineno, "GG05", "warning", "a graph imported under an override is tagged anew, over tags "
-                          "that it has; use override_gradients(...).on(graph).")
+            self.file.add(node.lineno, "GG05", "warning", "a graph imported under an override is tagged anew, over "
+                          "tags that it has; use override_gradients(...).on(graph).")
         if "Identity" in keys and set(names) & _MAKES_VARIABLES:
             self.file.add(node.lineno, "GG06", "error", "variables are made under an override of Identity: with TF 1's "
-                          "variables their reads are Identity too and get the override, with resource variables not; make "
-                          "them outside.")
+                          "variables their reads are Identity too and get the override, with resource variables not; "
+                          "make them outside.")
 
     def visit_Call(self, node):   # noqa: N802
         full = self.path_of(node.func) or ""
@@ -361,8 +362,8 @@ class _Visitor(ast.NodeVisitor):
                 kind = "PyFuncStateless"
             family = {"PyFunc", "PyFuncStateless", "EagerPyFunc"} & set(keys)
             if family and kind not in family:
-                self.file.add(line, "GG04", "error", "this call builds {}, which the key {} misses in silence; map {!r}."
-                              .format(kind, " and ".join(sorted(family)), kind))
+                self.file.add(line, "GG04", "error", "this call builds {}, which the key {} misses in silence; map "
+                              "{!r}.".format(kind, " and ".join(sorted(family)), kind))
         elif name == "device" and args and re.search(r"/job:(ps|worker)", _text(args[0]) or ""):
             self.file.add(line, "GG04", "note", "a py_func under this device runs only in the process that built it.")
         elif name.endswith("cross_entropy_with_logits") and len(args) >= 2:
@@ -371,7 +372,7 @@ class _Visitor(ast.NodeVisitor):
         elif name == "dropout" and len(args) >= 2 and "rate" not in keywords:
             self.file.add(line, "GG08", "warning", "the second argument is keep_prob in TF 1 and rate in TF 2; write "
                           "rate=1 - keep_prob.")
-        elif name == "concat" and args and _is_number(args[0]) or name == "split" and len(args) > 1 and _is_number(args[0]):
+        elif args and _is_number(args[0]) and (name == "concat" or name == "split" and len(args) > 1):
             self.file.add(line, "GG08", "error", "the axis comes first in TensorFlow 0.x only; write tf.{}.".format(
                 "concat(values, axis)" if name == "concat" else "split(value, n, axis)"))
         elif name == "disable_eager_execution":

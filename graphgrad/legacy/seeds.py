@@ -39,8 +39,9 @@ def _constant(before, total):
     return lambda graph, *args, **kwargs: (before, total)
 
 
-#: (module, function, names under tf.compat.v1, or, after a bar, tf and tf.compat.v2, rule): a rule gives how many operations more 1.15 has built when the
-#: function draws its seed, and at its end. What functions it calls in turn add is not counted twice.
+#: (module, function, names under tf.compat.v1 (after a bar: under tf and tf.compat.v2), rule). A rule gives how many
+#: operations more 1.15 has built when the function draws its seed, and at its end; what functions that it calls add is
+#: not counted twice.
 _RULES = (
     (_OPS + "random_ops", "random_uniform", ("random_uniform", "random.uniform", "|random.uniform"), _random_uniform),
     (_OPS + "random_ops", "random_gamma", ("random_gamma", "random.gamma", "|random.gamma"), _constant(-2, -2)),

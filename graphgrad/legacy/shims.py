@@ -130,7 +130,7 @@ def _enter_all():
              _of(_OPS + "variables", "PartitionedVariable")),
             (_OPS + "variables", "all_variables", "TF 2.15", "tf.compat.v1.global_variables", _v1("all_variables")),
             ("tensorflow.python.eager.context", "in_graph_mode", "TF 1.15", "not tf.executing_eagerly()",
-             lambda: lambda: not _v1("executing_eagerly")()),
+             lambda: lambda: not _v1("executing_eagerly")()()),
             ("tensorflow.python.eager.context", "in_eager_mode", "TF 1.15", "tf.executing_eagerly",
              _v1("executing_eagerly")),
             ("tensorflow.python.util.all_util", "make_all", "TF 2.0", "__all__", lambda: lambda *a, **k: []),

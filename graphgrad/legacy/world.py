@@ -68,7 +68,8 @@ def _enter_all():
     for name in ("imread", "imsave", "imresize", "toimage", "bytescale", "fromimage"):
         enter("scipy.misc", name, "SciPy 1.2", "PIL or imageio", lambda name=name: _from(
             "graphgrad.legacy.images", name))
-    enter("scipy.misc", "logsumexp", "SciPy 1.3", "scipy.special.logsumexp", lambda: _from("scipy.special", "logsumexp"))
+    enter("scipy.misc", "logsumexp", "SciPy 1.3", "scipy.special.logsumexp", lambda: _from(
+        "scipy.special", "logsumexp"))
 
 
 def _from(module, name):

@@ -254,7 +254,10 @@ def copy_with_input_replacements(sgv, replacement_ts, dst_graph=None, dst_scope=
     Args:
         sgv: operations.
         replacement_ts: dict from input tensors to what the copies take instead.
+        dst_graph: where to; by default their graph.
         dst_scope: name scope of the copies.
+        src_scope: a prefix of the names to leave out.
+        reuse_dst_scope: True to take a scope that is there.
 
     Returns:
         (copies, info): the new operations, and an object whose ``transformed(t)`` gives the copy of one.
@@ -306,6 +309,9 @@ def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_d
     Args:
         target_ts: a tensor, or a list or dict of tensors.
         replacement_ts: dict from tensors to what shall stand in their place.
+        dst_scope: as for copy_with_input_replacements.
+        src_scope: as there.
+        reuse_dst_scope: as there.
     """
     targets = _flat(target_ts)
     olds = [old.deref() if hasattr(old, "deref") else old for old in replacement_ts]

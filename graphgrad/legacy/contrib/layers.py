@@ -73,12 +73,12 @@ def _regularizer(scale, scope, value):
 
 
 def l1_regularizer(scale, scope=None):
-    """scale * sum |w|."""
+    """Scale * sum |w|."""
     return _regularizer(scale, scope or "l1_regularizer", lambda w: tf.reduce_sum(tf.abs(w)))
 
 
 def l2_regularizer(scale, scope=None):
-    """scale * sum w^2 / 2."""
+    """Scale * sum w^2 / 2."""
     return _regularizer(scale, scope or "l2_regularizer", tf.nn.l2_loss)
 
 
@@ -108,6 +108,9 @@ def apply_regularization(regularizer, weights_list=None):
     tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, total)
     return total
 
+
+_XAVIER = xavier_initializer()
+_ZEROS = tf.zeros_initializer()
 
 # --- Layers -----------------------------------------------------------------------------------------------
 
@@ -143,8 +146,8 @@ def _pair(value, rank=2):
 @add_arg_scope
 def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1,
                 activation_fn=tf.nn.relu, normalizer_fn=None, normalizer_params=None,
-                weights_initializer=xavier_initializer(), weights_regularizer=None,
-                biases_initializer=tf.zeros_initializer(), biases_regularizer=None, reuse=None,
+                weights_initializer=_XAVIER, weights_regularizer=None,
+                biases_initializer=_ZEROS, biases_regularizer=None, reuse=None,
                 variables_collections=None, outputs_collections=None, trainable=True, scope=None,
                 conv_dims=None):
     """Convolution, bias or normalization, activation. Variables ``weights`` and ``biases``, scope ``Conv``."""
@@ -192,8 +195,8 @@ class _Finish:
 @add_arg_scope
 def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format="NHWC",
                      activation_fn=tf.nn.relu, normalizer_fn=None, normalizer_params=None,
-                     weights_initializer=xavier_initializer(), weights_regularizer=None,
-                     biases_initializer=tf.zeros_initializer(), biases_regularizer=None, reuse=None,
+                     weights_initializer=_XAVIER, weights_regularizer=None,
+                     biases_initializer=_ZEROS, biases_regularizer=None, reuse=None,
                      variables_collections=None, outputs_collections=None, trainable=True, scope=None):
     """Transposed convolution. Variables ``weights`` [h, w, out, in] and ``biases``, scope ``Conv2d_transpose``."""
     with tf.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse) as sc:
@@ -229,9 +232,9 @@ convolution2d_transpose = conv2d_transpose
 @add_arg_scope
 def separable_convolution2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME",
                             data_format="NHWC", rate=1, activation_fn=tf.nn.relu, normalizer_fn=None,
-                            normalizer_params=None, weights_initializer=xavier_initializer(),
+                            normalizer_params=None, weights_initializer=_XAVIER,
                             pointwise_initializer=None, weights_regularizer=None,
-                            biases_initializer=tf.zeros_initializer(), biases_regularizer=None, reuse=None,
+                            biases_initializer=_ZEROS, biases_regularizer=None, reuse=None,
                             variables_collections=None, outputs_collections=None, trainable=True, scope=None):
     """Depthwise, then pointwise (unless num_outputs is None). Scope ``SeparableConv2d``."""
     with tf.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse) as sc:
@@ -263,8 +266,8 @@ separable_conv2d = separable_convolution2d
 
 @add_arg_scope
 def fully_connected(inputs, num_outputs, activation_fn=tf.nn.relu, normalizer_fn=None, normalizer_params=None,
-                    weights_initializer=xavier_initializer(), weights_regularizer=None,
-                    biases_initializer=tf.zeros_initializer(), biases_regularizer=None, reuse=None,
+                    weights_initializer=_XAVIER, weights_regularizer=None,
+                    biases_initializer=_ZEROS, biases_regularizer=None, reuse=None,
                     variables_collections=None, outputs_collections=None, trainable=True, scope=None):
     """Matrix product with ``weights`` over the last axis, ``biases``, activation; scope ``fully_connected``."""
     with tf.variable_scope(scope, "fully_connected", [inputs], reuse=reuse) as sc:
@@ -400,7 +403,7 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-06, activation_fn=
 
 
 @add_arg_scope
-def bias_add(inputs, activation_fn=None, initializer=tf.zeros_initializer(), regularizer=None, reuse=None,
+def bias_add(inputs, activation_fn=None, initializer=_ZEROS, regularizer=None, reuse=None,
              variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
     """Add a learned bias to each channel; variable biases, scope ``BiasAdd``."""
     with tf.variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as sc:
