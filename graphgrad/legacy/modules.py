@@ -39,6 +39,8 @@ _RENAMED = {
     "tensorflow.examples": ("TF 2.0", "your own reader", "graphgrad.legacy.contrib.mnist"),
 }
 _CONTRIB_GONE = "TF 2.0"
+#: Parts of paths below tf.contrib: tf.contrib.layers.python.layers.layers has the names of tf.contrib.layers.
+_COMPONENTS = ("python", "layers", "ops", "core", "framework", "training", "util")
 #: the parts of tf.contrib that are supplied -> (package that carries them when installed, module that does else)
 _CONTRIB = {
     "slim": ("tf_slim", "layers"), "layers": ("tf_slim.layers", "layers"), "rnn": (None, "rnn"),
@@ -118,6 +120,8 @@ class _Supplied(types.ModuleType):
         if full in sys.modules:
             return sys.modules[full]
         value = getattr(importlib.import_module(self._home), name, None)
+        if value is None and full.startswith("tensorflow.contrib.") and name in _COMPONENTS:
+            return importlib.import_module(full)
         if value is None:
             return Gone(Shim(self.__name__, name, self._entry.gone, self._entry.now, None))
         return value

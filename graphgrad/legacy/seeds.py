@@ -10,6 +10,8 @@ import numbers
 import sys
 import weakref
 
+from .shims import has_keras_3
+
 _OPS = "tensorflow.python.ops."
 #: {graph: operations that 1.15 would have built on top of those that are there}
 _missing = weakref.WeakKeyDictionary()
@@ -97,8 +99,8 @@ def install():
             for start in ((tensorflow, tensorflow.compat.v2) if path.startswith("|") else (v1,)):
                 owner = functools.reduce(getattr, parts, start)
                 undo.append(_set(owner, last, counted(getattr(owner, last), rule)))
-    layer = getattr(v1.layers, "BatchNormalization", None)
-    if layer is not None and not layer.__module__.startswith("graphgrad"):
+    if not has_keras_3(tensorflow):
+        layer = v1.layers.BatchNormalization
         undo.append(_set(layer, "call", counted(layer.call, _keras_batch_norm)))
     return undo[::-1]
 

@@ -1,6 +1,9 @@
 """TensorFlow's own names that went away or moved, one entry each: what 0.x, 1.0 to 1.15 and tensorflow.python had."""
+import functools
 import importlib
+import os
 import sys
+import types
 
 from . import old_calls
 from .catalogue import enter, entries, look_up_missing
@@ -199,21 +202,25 @@ def _module(tensorflow, title):
     return module
 
 
+def has_keras_3(tensorflow):
+    """Whether this TensorFlow's tf.keras is Keras 3, which refuses tf.layers; told without importing it."""
+    version = tuple(int(part) for part in tensorflow.__version__.split(".")[:2])
+    return version >= (2, 16) and os.environ.get("TF_USE_LEGACY_KERAS", "").lower() not in ("1", "true")
+
+
 def _layers(tensorflow):
     """Replace tf.layers and tf.nn.rnn_cell where they are Keras 3's refusal."""
     v1 = tensorflow.compat.v1
+    if not has_keras_3(tensorflow):
+        return []
     undo = []
-    if hasattr(v1.layers, "dense"):
-        return undo
-    import types
-    for owner, name in ((v1, "layers"), (v1.nn, "rnn_cell")):
-        title = "tensorflow.layers" if name == "layers" else "tensorflow.nn.rnn_cell"
+    for owner, name, title in ((v1, "layers", "tensorflow.layers"), (v1.nn, "rnn_cell", "tensorflow.nn.rnn_cell")):
         made = types.ModuleType(title, "What TensorFlow still carries of it, with 1.15's names.")
         look_up_missing(made, title)
-        made.__dir__ = lambda title=title: sorted(entries(title))
+        made.__dir__ = functools.partial(sorted, entries(title))
         before = getattr(owner, name)
         setattr(owner, name, made)
-        undo.append(lambda owner=owner, name=name, before=before: setattr(owner, name, before))
+        undo.append(functools.partial(setattr, owner, name, before))
     return undo
 
 

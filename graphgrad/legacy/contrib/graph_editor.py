@@ -40,6 +40,40 @@ def make_list_of_t(ts, check_graph=True, allow_graph=True, ignore_ops=False):
     return [t for t in _flat(ts) if not (ignore_ops and isinstance(t, tf.Operation))]
 
 
+class SubGraphView(list):
+    """Some operations of a graph, in order: a list, with the tensors that cross its border."""
+
+    @property
+    def ops(self):
+        """The operations."""
+        return list(self)
+
+    @property
+    def graph(self):
+        """Their graph."""
+        return self[0].graph
+
+    @property
+    def inputs(self):
+        """The tensors that they take from outside."""
+        inside = set(self)
+        return list({id(t): t for op in self for t in op.inputs if t.op not in inside}.values())
+
+    @property
+    def outputs(self):
+        """The tensors that others take from them."""
+        inside = set(self)
+        return [t for op in self for t in op.outputs if not t.consumers() or set(t.consumers()) - inside]
+
+
+def sgv(*args, **kwargs):
+    """A view of operations, given as for select_ops."""
+    return SubGraphView(select_ops(*args, **kwargs))
+
+
+make_view = sgv
+
+
 def get_tensors(graph):
     """All tensors of a graph."""
     return make_list_of_t(graph)
@@ -73,7 +107,9 @@ def filter_ts_from_regex(ops, regex):
     return [t for op in make_list_of_op(ops) for t in op.outputs if pattern.search(t.op.name)]
 
 
-filter_ts = filter_ts_from_regex
+def filter_ts(ops, positive_filter):
+    """The output tensors of operations for which the predicate holds; True for all."""
+    return [t for op in make_list_of_op(ops) for t in op.outputs if positive_filter is True or positive_filter(t)]
 
 
 def filter_ops(ops, positive_filter):
@@ -236,14 +272,14 @@ class _Copied:
     """What a copy made: ``transformed`` and ``original`` look an operation or tensor up."""
 
     def __init__(self, ops, tensors):
-        self._ops, self._tensors = ops, tensors
+        self._transformed_ops, self._tensors = ops, tensors   # read by gradient checkpointing
 
     def transformed(self, original, missing_fn=None):
         """The copy of an operation or tensor, or of each of a list."""
         if isinstance(original, (list, tuple)):
             return [self.transformed(item) for item in original]
         if isinstance(original, tf.Operation):
-            return self._ops.get(original)
+            return self._transformed_ops.get(original)
         return self._tensors.get(id(original))
 
 
@@ -288,7 +324,7 @@ def copy_with_input_replacements(sgv, replacement_ts, dst_graph=None, dst_scope=
             for old, new in zip(op.outputs, copy.outputs):
                 new.set_shape(old.get_shape())
                 tensors[id(old)] = new
-    return [made[op] for op in ops], _Copied(made, tensors)
+    return SubGraphView(made[op] for op in ops), _Copied(made, tensors)
 
 
 def _create(graph, definition, inputs, op):
