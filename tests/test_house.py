@@ -40,8 +40,8 @@ def test_tensorflow_python_is_touched_in_one_room():
 
 def test_core_needs_tensorflow_and_numpy_only():
     """Nothing else is imported that Python does not bring."""
-    standard = {"argparse", "ast", "builtins", "collections", "contextlib", "difflib", "functools", "hashlib", "importlib",
-                "inspect", "io", "json", "math", "os", "platform", "re", "runpy", "subprocess", "sys", "tempfile", "threading",
+    standard = {"argparse", "ast", "builtins", "collections", "contextlib", "difflib", "functools", "gzip", "hashlib", "importlib",
+                "inspect", "io", "json", "math", "numbers", "os", "platform", "re", "runpy", "subprocess", "sys", "tempfile", "threading", "traceback",
                 "types", "uuid", "warnings", "weakref", "zipfile", "__future__"}
     for name, text in sources():
         roots = {module.split(".")[0] for module in imported(ast.parse(text)) if module}

@@ -1,4 +1,6 @@
 """scipy.misc's picture functions, which SciPy 1.2 dropped, with PIL where that is installed."""
+import importlib
+
 import numpy as np
 
 from .catalogue import GoneError
@@ -6,11 +8,10 @@ from .catalogue import GoneError
 
 def _pil():
     try:
-        from PIL import Image
+        return importlib.import_module("PIL.Image")   # optional: Pillow
     except ImportError:
         raise GoneError("scipy.misc's picture functions are gone since SciPy 1.2, and what graphgrad puts in their "
                         "place needs Pillow: pip install pillow.") from None
-    return Image
 
 
 def imread(name, flatten=False, mode=None):

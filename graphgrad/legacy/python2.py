@@ -1,9 +1,9 @@
 """Python 2 in memory: what is no Python 3 is translated as it is compiled; no file is changed.
 
 Two steps. On tokens, what Python 3 cannot parse: print and exec statements, ``except E, e``, ``raise E, v``,
-backquotes, ``<>``, octal and long literals, ur"". On the syntax tree, what parses and means something else: ``/``
-between integers, keys/values/items that were lists, iteritems and its like, has_key. Names that went (xrange, unicode, ...)
-are put into the module. lib2to3 is not used: Python 3.13 has none.
+backquotes, ``<>``, octal and long literals, ur"". On the syntax tree, what parses and means something else:
+``/`` between integers, keys/values/items that were lists, iteritems and its like, has_key. Names that went (xrange,
+unicode, ...) are put into the module. lib2to3 is not used: Python 3.13 has none.
 Not translated, and said so by the compiler: parameters that are tuples.
 """
 import ast

@@ -16,15 +16,15 @@ def _activate():
     root = os.path.dirname(os.path.dirname(os.path.dirname(_here)))
     sys.path.insert(0, root)
     try:
-        from graphgrad.legacy.activation import activate
+        activation = __import__("graphgrad.legacy.activation", fromlist=["activate"])
     finally:
         sys.path.remove(root)
-    activate(tf2_seeds="tf2-seeds" in switch, python2="no-py2" not in switch)
+    activation.activate(tf2_seeds="tf2-seeds" in switch, python2="no-py2" not in switch)
 
 
 _activate()
 _this = sys.modules.pop("sitecustomize", None)
 try:
-    import sitecustomize  # noqa: F401 (the one that this one hides)
+    __import__("sitecustomize")   # the one that this one hides
 except ImportError:
     sys.modules["sitecustomize"] = _this   # the import that is under way wants to find it there
