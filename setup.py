@@ -16,7 +16,7 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=find_packages(include=["graphgrad", "graphgrad.*"]),
-    package_data={"graphgrad": ["py.typed"]},
+    package_data={"graphgrad": ["py.typed", "legacy/child/sitecustomize.py"]},
     python_requires=">=3.7",
     install_requires=["tensorflow>=1.15", "numpy"],
     extras_require={

@@ -19,6 +19,7 @@ _HOME = {
     "check_gradient": "checks",
     "load_op_library": "op_libraries",
     "build_op_library": "op_libraries",
+    "diagnose": "legacy",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",

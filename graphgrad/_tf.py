@@ -56,9 +56,27 @@ def registered_gradient(name):
         raise KeyError(name) from None
 
 
+def is_registered(name):
+    """Whether a name stands in TensorFlow's gradient registry."""
+    try:
+        registered_gradient(name)
+    except KeyError:
+        return False
+    return True
+
+
 def registered_names():
     """Every name in TensorFlow's gradient registry: op types and names of overrides."""
     return list(_registry.list())
+
+
+def gradient_entrances():
+    """What scripts register and override gradients with: ops.RegisterGradient, where it stands, and ops.Graph.
+
+    On TF 1.15 the public module is a wrapper around the one that holds the name.
+    """
+    homes = [_ops, v1] + ([tf] if VERSION < (2, 0) else [])
+    return {"register": _ops.RegisterGradient, "modules": homes, "graph": _ops.Graph}
 
 
 def is_op_type(name):
@@ -500,6 +518,32 @@ def backward_cache(op):
     """
     owner = getattr(own_gradient(op), "__self__", None)
     return getattr(owner, "_cached_function_pairs", None)
+
+
+def watch_gradients(seen):
+    """Call ``seen(ys, xs, gradients, first, last)`` after each tf.gradients outside of bodies; returns what ends it.
+
+    ``first`` and ``last`` are the graph's versions before and after. Stands on gradients_util._GradientsHelper.
+    """
+    from tensorflow.python.ops import gradients_util
+    original = gradients_util._GradientsHelper
+
+    def helper(ys, xs, *args, **kwargs):
+        graph = _ops.get_default_graph()
+        first = graph.version
+        gradients = original(ys, xs, *args, **kwargs)
+        if not is_function_body(graph):
+            seen(ys, xs, gradients, first, graph.version)
+        return gradients
+
+    gradients_util._GradientsHelper = helper
+    return lambda: setattr(gradients_util, "_GradientsHelper", original)
+
+
+def has_default_graph():
+    """Whether there is a current graph that something was built in, without making one (ops._default_graph_stack)."""
+    stack = _ops._default_graph_stack
+    return bool(stack.stack) or stack._global_default_graph is not None
 
 
 def number_of(op):

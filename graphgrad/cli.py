@@ -24,7 +24,15 @@ def _parser():
     verbs = parser.add_subparsers(metavar="VERB", dest="verb")
     verbs.required = True
 
-    run = verbs.add_parser("run", help="run a TensorFlow 1 script, unmodified, and say what its overrides did")
+    run = verbs.add_parser("run", help="run a TensorFlow 1 script, unmodified, and say what its overrides did", usage=(
+        "graphgrad run [--shims] [--json FILE] [--tf2-seeds] [--no-py2] SCRIPT [ARGS]\n"
+        "       graphgrad run [...] -m MODULE [ARGS]"), description=(
+            "SCRIPT is a .py file, of Python 3 or 2, or a notebook. What follows it is the script's own."))
+    run.add_argument("--shims", action="store_true", help="list the old names that were supplied")
+    run.add_argument("--json", metavar="FILE", help="write the diagnosis to FILE, instead of stderr")
+    run.add_argument("--tf2-seeds", action="store_true", help="derive op seeds as TensorFlow 2 does, not as 1.x did")
+    run.add_argument("--no-py2", action="store_true", help="do not translate Python 2")
+    run.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own")
     run.set_defaults(do=_run)
@@ -37,6 +45,13 @@ def _parser():
     build.add_argument("source")
     build.add_argument("-o", "--output", help="the library to write; by default beside the source, as .so")
     build.set_defaults(do=_build)
+
+    scan = verbs.add_parser("scan", help="find the porting hazards in a file or folder, without running anything")
+    scan.add_argument("path")
+    scan.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    scan.add_argument("--fix", action="store_true", help="show, as a diff, the renames that are certain")
+    scan.add_argument("--write", action="store_true", help="make them")
+    scan.set_defaults(do=_scan)
 
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
     rules.add_argument("name", nargs="?")
@@ -88,40 +103,30 @@ def _sizes(text):
 
 
 def _saliency(arguments):
-    from .legacy.runner import import_quietly
+    from .legacy.activation import import_quietly
     import_quietly().compat.v1.logging.set_verbosity("ERROR")
     from .saliency import command
     return command.run(arguments)
 
 
 def _run(arguments):
-    from .golden.recorder import Recorder
-    from .legacy import run_script
-    from .legacy.runner import activate, check_script
-    check_script(arguments.script)
-    activate()
-    recorder = Recorder(script=arguments.script, keep_values=False)
-    try:
-        with recorder:
-            run_script(arguments.script, arguments.arguments)
-    finally:
-        for line in _overrides_text(recorder.meta.get("overrides", ())):
-            print("graphgrad: " + line, file=sys.stderr)
-    return 0
+    from .legacy import command
+    return command.run(arguments)
 
 
-def _overrides_text(overrides):
-    for entry in overrides:
-        text = "{op_type} -> {tag}: {tagged} ops tagged, the gradient went through {differentiated}".format(**entry)
-        yield text if entry["differentiated"] else text + ": no gradient that was built uses this override"
+def _scan(arguments):
+    from .legacy import scan
+    return scan.command(arguments)
 
 
 def _build(arguments):
-    from .legacy.runner import import_quietly
+    from .legacy.activation import import_quietly
     import_quietly()
     from .op_libraries import build_op_library
     print("wrote " + build_op_library(arguments.source, arguments.output))
     return 0
+
+
 def _rules(arguments):
     from . import catalogue
     entries = catalogue.read()

@@ -59,9 +59,12 @@ class Override:
             raise OverrideError("require must be 'each' or 'any', but got {!r}.".format(require))
         for key in gradients:
             op_types.check_op_type(key)
+        self._set_up({key: Choice(key, *resolve(value)) for key, value in gradients.items()}, strict, require)
+
+    def _set_up(self, choices, strict=False, require="each"):
         self.strict = strict
         self.require = require
-        self._choices = {key: Choice(key, *resolve(value)) for key, value in gradients.items()}
+        self._choices = choices
         self._logs = weakref.WeakKeyDictionary()
         self._last_log = None
         self._instead = {}

@@ -77,13 +77,14 @@ class GradientRegistry:
         self._passing = weakref.WeakValueDictionary()
         self._names = weakref.WeakKeyDictionary()   # function -> the name it was given
 
-    def register(self, function, name=None, lasting=True):
+    def register(self, function, name=None, lasting=True, replace=False):
         """Enter a function and return its record.
 
         Args:
             function: a callable ``fn(op, *grads)``.
             name: the name to take; by default one made from the function's module and qualified name.
             lasting: False to drop it with the last graph built with it, for a closure without a name.
+            replace: True to take the name from whatever function has it, for what is built from then on.
 
         Raises:
             RegistrationError: the name is taken by another function or by TensorFlow, or is no name.
@@ -101,7 +102,7 @@ class GradientRegistry:
                 if same_function(held.function, function):
                     if held.lasting or not lasting:
                         return held
-                elif not is_redefinition(held.function, function):
+                elif not replace and not is_redefinition(held.function, function):
                     raise RegistrationError(
                         "The gradient name {!r} is taken by {} ({}), so {} ({}) cannot have it. Give one of them "
                         "another name.{}".format(
@@ -174,6 +175,13 @@ class GradientRegistry:
         for observer in list(record.observers):
             observer.went_through_copy(op)
         return record(op, *grads)
+
+    def drop(self, name):
+        """Forget a name; operations that were built with its function keep it."""
+        with self._lock:
+            self._lasting.pop(name, None)
+            self._passing.pop(name, None)
+            _tf.unregister(name)
 
     def _forget(self, name):
         with self._lock:

@@ -96,7 +96,7 @@ def test_exit_status_of_the_script_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("content, text", [
-    (None, "There is no script"), ("", "is empty"), ("print 'hello'\n", "is not a Python 3 script"), ("folder", "is a folder")])
+    (None, "There is no script"), ("", "is empty"), ("this is no Python\n", "is not a Python 3 script"), ("folder", "is a folder")])
 @pytest.mark.parametrize("verb", ["run", "record"])
 def test_what_is_no_script(tmp_path, content, text, verb):
     """One sentence, exit status 2, no traceback, nothing written."""

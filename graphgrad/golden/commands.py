@@ -61,7 +61,7 @@ def _compare_artefact(arguments, options):
     from .recording import load
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")   # convolutions then round as they did
     with load(arguments.old) as old:
-        from ..legacy.runner import import_quietly
+        from ..legacy.activation import import_quietly
         import_quietly()
         from .artefacts import compare_artefact
         return suite.finish(compare_artefact(arguments.new, old, options.mapping, options.tolerances,

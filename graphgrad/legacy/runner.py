@@ -1,105 +1,24 @@
-"""Run a TensorFlow 1 script, unmodified, on the TensorFlow that is installed.
-
-On TF 2.x the script's ``import tensorflow`` gives the 1.x interface (``tensorflow.compat.v1``) with v2 behaviour
-turned off. Code that is installed beside TensorFlow, Keras for one, still gets TensorFlow itself.
-Everything happens in this process, nothing is written anywhere, and ``deactivate`` undoes it.
-"""
+"""Run a TensorFlow 1 script, module or notebook, unmodified, as ``python`` would, under ``activate``."""
 import builtins
+import importlib.machinery
+import importlib.util
 import os
-import runpy
 import sys
-import tempfile
 import types
-import warnings
 
 from ..errors import UsageError
-from .shims import SHIMS
+from . import notebooks, python2
+from .activation import activate
 
-_undo = []
-
-
-def activate():
-    """Let what is imported from now on see TensorFlow 1; quiet if it does already."""
-    if _undo:
-        return
-    tensorflow = import_quietly()
-    v1 = tensorflow.compat.v1
-    verbosity = v1.logging.get_verbosity()
-    v1.logging.set_verbosity(v1.logging.ERROR)           # a deprecation notice for nearly every name there is
-    _undo.append(lambda: v1.logging.set_verbosity(verbosity))
-    if not tensorflow.__version__.startswith("1."):
-        v1.disable_v2_behavior()                         # stays: TensorFlow has no safe way back in one process
-        _alias(tensorflow, v1)
-    for shim in SHIMS:
-        undo = shim.install()
-        if undo is not None:
-            _undo.append(undo)
+__all__ = ["activate", "check_script", "run_module", "run_script"]
 
 
-def deactivate():
-    """Undo ``activate``, but for v2 behaviour, which TensorFlow cannot turn on again once graphs were built."""
-    while _undo:
-        _undo.pop()()
+def check_script(path, translate=True):
+    """Raise UsageError, in one sentence, unless ``path`` is a Python script or notebook that can be run.
 
-
-def import_quietly():
-    """Import TensorFlow without its start-up notices, of which 2.21 writes some whatever the log level."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    sys.stderr.flush()
-    with tempfile.TemporaryFile() as notices, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        stderr = os.dup(2)
-        os.dup2(notices.fileno(), 2)
-        failed = True
-        try:
-            import tensorflow
-            failed = False
-        finally:
-            sys.stderr.flush()
-            os.dup2(stderr, 2)
-            os.close(stderr)
-            if failed:
-                notices.seek(0)
-                os.write(2, notices.read())
-    return tensorflow
-
-
-def _alias(tensorflow, v1):
-    """Make ``import tensorflow`` outside of the installed packages give compat.v1 under the name of tensorflow."""
-    alias = _LegacyTensorFlow(tensorflow, v1)
-    installed = os.path.dirname(os.path.dirname(os.path.abspath(tensorflow.__file__))) + os.sep
-    original = builtins.__import__
-
-    def legacy_import(name, globals=None, locals=None, fromlist=(), level=0):
-        module = original(name, globals, locals, fromlist, level)
-        if level == 0 and module is tensorflow:
-            path = (globals or {}).get("__file__") or ""
-            if not os.path.abspath(path).startswith(installed):
-                return alias
-        return module
-
-    builtins.__import__ = legacy_import
-    _undo.append(lambda: setattr(builtins, "__import__", original))
-
-
-class _LegacyTensorFlow(types.ModuleType):
-    """compat.v1 as the module ``tensorflow``: with ``python`` and ``compat``, which compat.v1 lacks or has twice."""
-
-    def __init__(self, tensorflow, v1):
-        super().__init__("tensorflow", v1.__doc__)
-        self.__dict__.update(
-            _v1=v1, python=sys.modules["tensorflow.python"], compat=tensorflow.compat, __path__=tensorflow.__path__,
-            __file__=tensorflow.__file__, __spec__=tensorflow.__spec__, __version__=tensorflow.__version__)
-
-    def __getattr__(self, name):
-        return getattr(self._v1, name)
-
-    def __dir__(self):
-        return sorted(set(dir(self._v1)) | set(self.__dict__))
-
-
-def check_script(path):
-    """Raise UsageError, in one sentence, unless ``path`` is a Python script that can be run."""
+    Returns:
+        The compiled code. Python 2 is translated, if ``translate``.
+    """
     if not os.path.exists(path):
         raise UsageError("There is no script {}.".format(path))
     if os.path.isdir(path):
@@ -108,27 +27,95 @@ def check_script(path):
         source = stream.read()
     if not source.strip():
         raise UsageError("The script {} is empty.".format(path))
+    if path.endswith(".ipynb"):
+        source = notebooks.source_of(source, path).encode("utf-8")
     try:
-        compile(source, path, "exec")
+        return compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        raise UsageError("{} is not a Python 3 script: {} (line {}).".format(
-            path, getattr(error, "msg", error), getattr(error, "lineno", "?"))) from None
+        sentence = "{} is not a Python 3 script: {} (line {}).".format(
+            path, getattr(error, "msg", error), getattr(error, "lineno", "?"))
+    if not translate:
+        raise UsageError(sentence)
+    try:
+        return python2.compile_python2(source, path)
+    except (SyntaxError, ValueError, UnicodeDecodeError) as error:
+        raise UsageError("{} Nor is it Python 2: {} (line {}).".format(
+            sentence, getattr(error, "msg", error), getattr(error, "lineno", "?"))) from None
 
 
-def run_script(path, arguments=()):
+def run_script(path, arguments=(), keep=False, translate=True):
     """Run a script as ``python path arguments`` would, under ``activate``.
+
+    Args:
+        path: a .py file, of Python 3 or 2, or a notebook (.ipynb).
+        arguments: list of str, the script's own.
+        keep: True to leave ``__main__``, sys.argv and sys.path as the script had them, as at the end of a process.
+        translate: False to refuse Python 2.
 
     Raises:
         UsageError: the path is no script.
         Whatever the script raises, SystemExit included.
     """
-    check_script(path)
-    activate()
-    argv, path_0 = sys.argv, sys.path[0]
-    sys.argv = [path] + list(arguments)
-    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    code = check_script(path, translate)
+    activate(python2=translate)
+    loader = importlib.machinery.SourceFileLoader("__main__", path)
+    _run(code, [path] + list(arguments), os.path.dirname(os.path.abspath(path)), keep,
+         __file__=path, __loader__=loader, __package__=None, __spec__=None, __cached__=None)
+
+
+def run_module(name, arguments=(), keep=False, translate=True):
+    """Run a module as ``python -m name arguments`` would, under ``activate``; a package by its ``__main__``.
+
+    Raises:
+        UsageError: there is no such module, or it has no source.
+        Whatever the module raises, SystemExit included.
+    """
+    activate(python2=translate)
+    here, first = os.getcwd(), sys.path[0] if sys.path else None
+    if first != here:
+        sys.path.insert(0, here)
     try:
-        runpy.run_path(path, run_name="__main__")
+        spec = _find(name)
+        if spec.submodule_search_locations is not None:
+            spec = _find(name + ".__main__")
+        code = spec.loader.get_code(spec.name)
+    except BaseException:
+        if first != here:
+            sys.path.remove(here)
+        raise
+    if code is None:
+        raise UsageError("The module {} has no Python source to run.".format(name))
+    _run(code, [spec.origin] + list(arguments), None, keep, __file__=spec.origin, __loader__=spec.loader,
+         __package__=spec.parent, __spec__=spec, __cached__=spec.cached)
+    if not keep and first != here and here in sys.path:
+        sys.path.remove(here)
+
+
+def _find(name):
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError("There is no module {} to run: {}.".format(name, error)) from None
+    if spec is None or spec.loader is None and spec.submodule_search_locations is None:
+        raise UsageError("There is no module {} to run; it was looked for in {} and on sys.path.".format(
+            name, os.getcwd()))
+    return spec
+
+
+def _run(code, argv, folder, keep, **names):
+    main = types.ModuleType("__main__")
+    main.__dict__.update(names, __builtins__=builtins)
+    before = sys.argv, list(sys.path), sys.modules["__main__"]
+    sys.argv = argv
+    if folder is not None:
+        # Where python has the script's folder, our own command has the folder it lies in, if any.
+        if sys.path:
+            sys.path[0] = folder
+        else:
+            sys.path.append(folder)
+    sys.modules["__main__"] = main
+    try:
+        exec(code, main.__dict__)
     finally:
-        sys.argv = argv
-        sys.path[0] = path_0
+        if not keep:
+            sys.argv, sys.path[:], sys.modules["__main__"] = before

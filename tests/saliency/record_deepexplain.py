@@ -1,4 +1,4 @@
-"""Records what DeepExplain computes on the shipped digits model, for test_originals.py to compare with.
+"""Records what DeepExplain computes on the shipped digits model, for test_saliency_originals.py to compare with.
 
     PYTHONPATH=DeepExplain python tests/saliency/record_deepexplain.py
 

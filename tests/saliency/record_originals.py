@@ -1,4 +1,4 @@
-"""Records what the public originals compute on the shipped digits model, for test_originals.py to compare with.
+"""Records what the public originals compute on the shipped digits model, for test_saliency_originals.py to compare with.
 
     python tests/saliency/record_originals.py
 

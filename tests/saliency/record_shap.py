@@ -1,4 +1,4 @@
-"""Records what SHAP's DeepExplainer computes on the shipped digits model, for test_originals.py to compare with.
+"""Records what SHAP's DeepExplainer computes on the shipped digits model, for test_saliency_originals.py to compare with.
 
     python tests/saliency/record_shap.py
 
