@@ -24,7 +24,11 @@ setup(
         # TF 2.16 and later ship Keras 3, which has no tf.layers: tf_keras and tf_slim carry the old ones.
         "legacy": ["tf_keras; python_version>='3.9'", "tf_slim"],
     },
-    entry_points={"console_scripts": ["graphgrad=graphgrad.cli:main"]},
+    entry_points={
+        "console_scripts": ["graphgrad=graphgrad.cli:main"],
+        # Named as its module, so that pytest's -p graphgrad.golden.plugin is the same plugin.
+        "pytest11": ["graphgrad.golden.plugin=graphgrad.golden.plugin"],
+    },
     classifiers=[
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3",

@@ -7,24 +7,37 @@ import importlib
 
 __version__ = "0.1.0"
 
-_MODULES = ("errors", "golden", "legacy", "presets", "registry", "rules")
+_MODULES = ("errors", "golden", "legacy", "ops", "presets", "registry", "rules", "saliency")
 _HOME = {
     "register_gradient": "registry",
     "original_gradient": "registry",
+    "declare_surrogate": "registry",
     "override_gradients": "overrides",
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
     "diagnose": "legacy",
+    "check_gradient": "checks",
+    "load_op_library": "op_libraries",
+    "build_op_library": "op_libraries",
     "guided_backprop": "presets",
     "deconvnet": "presets",
     "straight_through": "presets",
+    "assert_matches": "golden.files",
+    "rectgrad": "presets",
+    "redirected": "presets",
+    "smoothed_max_pool": "presets",
+    "lrp": "presets",
+    "deeplift": "presets",
     "GraphGradError": "errors",
     "RegistrationError": "errors",
     "OverrideError": "errors",
     "GradientError": "errors",
     "ForwardError": "errors",
+    "CheckError": "errors",
     "ResultFileError": "errors",
+    "SaliencyError": "errors",
+    "OpLibraryError": "errors",
     "OverrideWarning": "errors",
 }
 

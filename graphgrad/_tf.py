@@ -6,14 +6,18 @@ unless the verb says otherwise. The rest of the package sees graphs, operations,
 functions. Importing this module imports TensorFlow and changes nothing in it.
 """
 import contextlib
+import functools
 import sys
 import threading
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import execute as _execute
+from tensorflow.python.framework import function as _defun
 from tensorflow.python.framework import ops as _ops
 from tensorflow.python.ops import gen_script_ops, script_ops
+
+from .errors import OverrideError
 
 try:
     from tensorflow.python.eager import record as _tape  # 2.11 and later
@@ -100,7 +104,7 @@ def op_types():
 def tag_of(op):
     """The gradient name an operation is tagged with (NodeDef attribute ``_gradient_op_type``), or None."""
     try:
-        return type(op).get_attr(op, _TAG).decode()
+        return op.get_attr(_TAG).decode()
     except ValueError:
         return None
 
@@ -119,16 +123,29 @@ class _Binding:
         self.tensorflows = tensorflows  # Operation._gradient_function as TF had set it (function calls, 2.x)
 
 
-#: The name that a bound operation answers to on TF 1.15, where Operation has no _gradient_function.
-_BOUND = "graphgrad.bound"
+class _BoundOperation(_ops.Operation):
+    """A bound operation on TF 1.15, where Operation has no _gradient_function.
+
+    ops.get_gradient_function asks it for its tag and is told a name under which what is bound is called; anybody
+    else who asks is told the tag that is in the NodeDef. The asker is known by name, as the function may be wrapped.
+    """
+
+    TAG = "graphgrad.bound"
+
+    def get_attr(self, name):
+        asker = sys._getframe(1).f_code
+        if name == _TAG and asker.co_name == "get_gradient_function" and asker.co_filename == _GRAPH_FILE:
+            return self.TAG.encode()
+        return super().get_attr(name)
+
+
+_GRAPH_FILE = _ops.Graph.__init__.__code__.co_filename
 
 
 def bind(op, gradient):
     """Make tf.gradients call ``gradient(op, *grads)`` for this operation; ``unbind`` takes it off again.
 
-    Stands on Operation._gradient_function on 2.x. On 1.15 ops.get_gradient_function asks the operation
-    for its tag and looks that up: there the operation answers with the name of one registered function
-    that calls the binding.
+    Stands on Operation._gradient_function on 2.x, and on 1.15 on the class of the operation (_BoundOperation).
     """
     covered = getattr(op, "_graphgrad_binding", None)
     tensorflows = getattr(op, "_gradient_function", None) if covered is None else covered.tensorflows
@@ -136,7 +153,9 @@ def bind(op, gradient):
     if VERSION >= (2, 0):
         op._gradient_function = gradient
     elif covered is None:
-        _answer_with_binding(op)
+        if _BoundOperation.TAG not in _registry._registry:
+            register(_BoundOperation.TAG, lambda op, *grads: bound_gradient(op)(op, *grads))
+        op.__class__ = _BoundOperation
 
 
 def unbind(op):
@@ -146,18 +165,13 @@ def unbind(op):
     if VERSION >= (2, 0):
         op._gradient_function = binding.covered.gradient if binding.covered else binding.tensorflows
     elif binding.covered is None:
-        del op.get_attr
+        op.__class__ = _ops.Operation
 
 
 def bound_gradient(op):
     """The function bound to an operation, or None."""
     binding = getattr(op, "_graphgrad_binding", None)
     return binding.gradient if binding else None
-
-
-def is_bound_still(op):
-    """Whether the binding is still what tf.gradients will call: TF sets _gradient_function of calls late."""
-    return VERSION < (2, 0) or op._gradient_function is op._graphgrad_binding.gradient
 
 
 def own_gradient(op):
@@ -173,23 +187,6 @@ def own_gradient(op):
         # 1.15 gives each traced function a gradient under a name of its own, and tags the call with it.
         return registered_gradient(tag_of(op) or op.type)
     return registered_gradient(op.type)
-
-
-def _answer_with_binding(op):
-    try:
-        registered_gradient(_BOUND)
-    except KeyError:
-        register(_BOUND, lambda op, *grads: bound_gradient(op)(op, *grads))
-    home = _ops.Graph.__init__.__code__.co_filename
-
-    def get_attr(name):
-        # Anybody else who asks is told the tag that is in the NodeDef. By name: the function may be wrapped.
-        asker = sys._getframe(1).f_code
-        if name == _TAG and asker.co_name == "get_gradient_function" and asker.co_filename == home:
-            return _BOUND.encode()
-        return type(op).get_attr(op, name)
-
-    op.get_attr = get_attr
 
 
 def is_function_body(graph):
@@ -244,7 +241,7 @@ def set_integer(op, attribute, value):
 def integer(op, attribute):
     """Read such an attribute; None if it is not there."""
     try:
-        return type(op).get_attr(op, attribute)
+        return op.get_attr(attribute)
     except (ValueError, AttributeError):
         return None
 
@@ -290,6 +287,7 @@ def override_scopes():
 
 
 if VERSION >= (2, 0):
+    from tensorflow.python.eager import forwardprop_util as _forwardprop_util
     from tensorflow.python.eager.polymorphic_function import function_context as _function_context
     _make_function_context = _function_context.make_function_context
 
@@ -323,6 +321,20 @@ else:
         return made._replace(device_functions=scopes)
 
 
+def refuse_forward_mode(values, name):
+    """Raise if a tf.autodiff.ForwardAccumulator watches one of some tensors (forwardprop_util.pack_tangents, 2.x).
+
+    TensorFlow gets a forward derivative by transposing the backward one, which is right only for gradient functions
+    that are linear in the incoming gradient.
+    """
+    if VERSION >= (2, 0):
+        tensors = [value for value in values if isinstance(value, (tf.Tensor, tf.Variable))]
+        if _forwardprop_util.pack_tangents(tensors).tangents:
+            raise OverrideError(
+                "A tf.autodiff.ForwardAccumulator is open over {}: a gradient function says how to go backwards, and "
+                "has no forward derivative. Use a tf.GradientTape, or tf.gradients.".format(name))
+
+
 _record_gradient = _execute.record_gradient
 
 
@@ -333,11 +345,15 @@ def _record_binding(op_name, inputs, attrs, results, *more):
         # Not bound yet: tf.device(None) hid it, and TensorFlow's own map has tagged it.
         name = tag_of(op)
         gradient = registered_gradient(name) if name and not name.startswith("CustomGradient-") else None
-    if gradient is None:
+    # An override in TF 1's own spelling is not for tapes, which have never looked at it: old numbers depend on that.
+    if gradient is None or getattr(getattr(gradient, "gradient", None), "for_tapes", True) is False:
         return _record_gradient(op_name, inputs, attrs, results, *more)
+    refuse_forward_mode(inputs, "the operation {!r} (type {})".format(op.name, op.type))
 
     def backward(*grads):
-        got = gradient(op, *grads)
+        # The look-up that tf.gradients makes, so that whoever watches it sees this gradient too.
+        current = _ops.get_gradient_function(op)
+        got = current(op, *grads) if current is not None else [None] * len(op.inputs)
         return list(got) if isinstance(got, (list, tuple)) else [got]
 
     return _tape.record_operation(op_name, list(results), list(inputs), backward)
@@ -382,16 +398,16 @@ def is_call(op):
     return op.type in ("PartitionedCall", "StatefulPartitionedCall")
 
 
-def has_bodies(op):
-    """Whether an operation runs functions: control flow v2 and calls."""
-    return op.type in _BODIES
+def has_bodies(op_type):
+    """Whether operations of a type run functions: control flow v2 and calls."""
+    return op_type in _BODIES
 
 
 def bodies_of(op):
     """The functions an operation runs. Stands on Graph._get_function and the traced graphs TF keeps on operations."""
     bodies = []
     for attribute, kept_as in _BODIES.get(op.type, ()):
-        value = type(op).get_attr(op, attribute)
+        value = op.get_attr(attribute)
         for index, function in enumerate(value if isinstance(value, (list, tuple)) else [value]):
             definition = _library_function(op.graph, function.name)
             traced = getattr(op, kept_as.format(index), None) if kept_as else None
@@ -437,6 +453,62 @@ def untagged(op, body):
     if body.graph is not None:
         return [(inner.name, inner.type) for inner in body.graph.get_operations() if tag_of(inner) is None]
     return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
+
+
+DEFUN_TEXT = ("The current graph is the body of a Defun, which TensorFlow differentiates in C++ and asks no gradient "
+              "function: {}. Make it a tf.function.")
+
+
+def is_defun(graph):
+    """Whether a graph is the body of a Defun (framework.function._FuncGraph)."""
+    return isinstance(graph, _defun._FuncGraph)
+
+
+def is_defun_call(op):
+    """Whether an operation calls a Defun, or an imported function: its type is the function's name."""
+    return op.graph._is_function(op.type)
+
+
+def defun_operations(op):
+    """(name, type) of everything that such a call runs."""
+    return [(name, node.op) for name, node in _nodes(op.graph, op.type)]
+
+
+def is_recomputation(op):
+    """Whether an IdentityN stands for a tf.recompute_grad."""
+    return _recomputation(op) is not None
+
+
+def wrap_recomputation(op, around):
+    """Let a tf.recompute_grad build its function again inside ``with around():``."""
+    cell = _recomputation(op)
+    gradient = cell.cell_contents
+
+    @functools.wraps(gradient)
+    def again(*args, **kwargs):
+        with around():
+            return gradient(*args, **kwargs)
+
+    cell.cell_contents = again
+
+
+def _recomputation(op):
+    """The cell in which custom_gradient._graph_mode_decorator keeps the gradient function of a recompute_grad.
+
+    The gradient registered for the operation and the one that a tape is given both call what is in that cell.
+    """
+    name = tag_of(op) or ""
+    if not name.startswith("CustomGradient-"):
+        return None
+    tape_gradient = _cells(registered_gradient(name)).get("tape_grad_fn")
+    cell = _cells(tape_gradient.cell_contents).get("grad_fn") if tape_gradient is not None else None
+    gradient = cell.cell_contents if cell is not None else None
+    return cell if getattr(gradient, "__qualname__", "").startswith("recompute_grad.") else None
+
+
+def _cells(function):
+    code = getattr(function, "__code__", None)
+    return dict(zip(code.co_freevars, function.__closure__ or ())) if code is not None else {}
 
 
 def backward_cache(op):
@@ -496,6 +568,42 @@ def operations_with_bodies(graph):
         seen.add(id(current))
         for op in current.get_operations():
             yield op, path
-            for body in bodies_of(op) if has_bodies(op) else ():
+            for body in bodies_of(op) if has_bodies(op.type) else ():
                 if body.graph is not None:
                     stack.append((body.graph, path + (op.name,)))
+
+
+# --- Models in files --------------------------------------------------------------------------------
+
+def eager():
+    """A block in which eager execution is on, also where it was never enabled (context.eager_mode)."""
+    from tensorflow.python.eager import context
+    return context.eager_mode()
+
+
+def freeze(function):
+    """A traced function with its variables as constants and the functions it calls written out.
+
+    convert_to_constants.convert_variables_to_constants_v2; returns a traced function. Loops and branches stay whole.
+    """
+    from tensorflow.python.framework import convert_to_constants
+    return convert_to_constants.convert_variables_to_constants_v2(function, lower_control_flow=False)
+
+
+def saved_model_contents(path):
+    """The MetaGraphDefs of a SavedModel folder (loader_impl.parse_saved_model); OSError if they cannot be read."""
+    try:
+        from tensorflow.python.saved_model.loader_impl import parse_saved_model
+    except ImportError:
+        from tensorflow.python.saved_model.loader_impl import _parse_saved_model as parse_saved_model
+    return list(parse_saved_model(path).meta_graphs)
+
+
+def load_saved_model(session, path, tags, change):
+    """Load a SavedModel of TF 1 into a Session, after ``change(graph_def)`` (loader_impl.SavedModelLoader)."""
+    from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+    loader = SavedModelLoader(path)
+    for meta in loader._saved_model.meta_graphs:
+        if set(meta.meta_info_def.tags) == set(tags):
+            change(meta.graph_def)
+    loader.load(session, tags)

@@ -1,10 +1,10 @@
-"""The command ``graphgrad``: run, record, compare, scan, rules. Exit status: 0 same or clean, 1 differs, 2 usage."""
+"""The command ``graphgrad`` and its verbs. Exit status: 0 same or clean, 1 differs (or images skipped), 2 usage."""
 import argparse
-import os
 import sys
 
 from . import __version__
 from .errors import GraphGradError
+from .golden import commands
 
 
 def main(argv=None):
@@ -37,19 +37,14 @@ def _parser():
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own")
     run.set_defaults(do=_run)
 
-    record = verbs.add_parser("record", help="the same, keeping what every Session.run returned", usage=(
-        "graphgrad record -o OLD.npz SCRIPT [ARGS]\n       graphgrad record SCRIPT [ARGS] -o OLD.npz"))
-    record.add_argument("-o", "--output", help="the file to write")
-    record.add_argument("script")
-    record.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own; a last -o FILE is taken as ours")
-    record.set_defaults(do=_record)
+    commands.add_verbs(verbs)
 
-    compare = verbs.add_parser("compare", help="run again, or read, and compare with an old result", description=(
-        "compare SCRIPT OLD.npz runs the script; compare NEW.npz OLD.npz reads both; compare FOLDER takes every "
-        "SCRIPT.py in it with old_results/SCRIPT.npz (SCRIPT_graphgrad.py with the same)."))
-    compare.add_argument("new", help="a script, a recording or a folder")
-    compare.add_argument("old", nargs="?", help="the old recording")
-    compare.set_defaults(do=_compare)
+    _add_saliency(verbs)
+
+    build = verbs.add_parser("build", help="compile a C++ source of operations for the installed TensorFlow")
+    build.add_argument("source")
+    build.add_argument("-o", "--output", help="the library to write; by default beside the source, as .so")
+    build.set_defaults(do=_build)
 
     scan = verbs.add_parser("scan", help="find the porting hazards in a file or folder, without running anything")
     scan.add_argument("path")
@@ -64,6 +59,56 @@ def _parser():
     return parser
 
 
+def _add_saliency(verbs):
+    saliency = verbs.add_parser("saliency", help="saliency maps of a model in a file, without rebuilding it")
+    saliency.add_argument("model", metavar="MODEL", help=(
+        "a frozen .pb, a .meta with its checkpoint, a SavedModel folder, an .h5 or .keras file"))
+    saliency.add_argument("--image", nargs="+", required=True, metavar="FILE", help=(
+        "PNG, JPEG, GIF, BMP or .npy files, folders, or glob patterns"))
+    saliency.add_argument("--method", nargs="+", default=["guided_backprop"], metavar="NAME", help=(
+        "such as gradient, guided_backprop (the default), smoothgrad, integrated_gradients, grad_cam, occlusion"))
+    saliency.add_argument("-o", "--output", required=True, metavar="OUT", help="the folder to write to")
+    saliency.add_argument("--class", dest="target", default="top", metavar="N", help=(
+        "the class to explain: its number, its name in --labels, or top (the default), each image's own"))
+    saliency.add_argument("--labels", metavar="FILE", help="names of the classes, one a line")
+    saliency.add_argument("--preprocess", default="none", metavar="HOW", help=(
+        "tf, caffe, torch, none (the default: pixels from 0 to 255), or MEAN,STD: 0,255 is from 0 to 1"))
+    saliency.add_argument("--size", type=_sizes, metavar="H,W", help="resize to this, where the graph leaves it open")
+    saliency.add_argument("--x", metavar="TENSOR", help="the input, where it is not the only one")
+    saliency.add_argument("--y", metavar="TENSOR", help="the output, likewise")
+    saliency.add_argument("--layer", metavar="TENSOR", help="of grad_cam; default: the last convolution")
+    saliency.add_argument("--feed", action="append", metavar="NAME=VALUE", help="a value for another placeholder")
+    saliency.add_argument("--samples", type=int, help="of smoothgrad (25) and expected_gradients (200)")
+    saliency.add_argument("--spread", type=float, default=0.15, help="of smoothgrad's noise (0.15 of the range)")
+    saliency.add_argument("--steps", type=int, default=50, help="of integrated_gradients (50)")
+    saliency.add_argument("--baseline", type=float, default=0.0, help=(
+        "of integrated_gradients and deeplift, and what occlusion covers with: a value of the preprocessed input (0)"))
+    saliency.add_argument("--background", nargs="+", metavar="FILE", help="examples for expected_gradients")
+    saliency.add_argument("--window", type=int, help="of occlusion; default: an eighth of the image")
+    saliency.add_argument("--stride", type=int, help="of occlusion; default: half the window")
+    saliency.add_argument("--seed", type=int, default=0, help="of the noise (0)")
+    saliency.add_argument("--max-batch", type=int, metavar="N", help="most examples at once; default: by memory")
+    saliency.add_argument("--checkpoint", metavar="PREFIX", help="of a .meta, if it has another name")
+    saliency.add_argument("--signature", metavar="NAME", help="of a SavedModel")
+    saliency.add_argument("--tags", metavar="TAG", nargs="+", help="of a SavedModel")
+    saliency.add_argument("--progress", action="store_true", default=None, help="show a progress bar in any case")
+    saliency.set_defaults(do=_saliency)
+
+
+def _sizes(text):
+    height, width = (int(part) for part in text.replace("x", ",").split(","))
+    if min(height, width) < 1:
+        raise ValueError
+    return height, width
+
+
+def _saliency(arguments):
+    from .legacy.runner import import_quietly
+    import_quietly().compat.v1.logging.set_verbosity("ERROR")
+    from .saliency import command
+    return command.run(arguments)
+
+
 def _run(arguments):
     from .legacy import command
     return command.run(arguments)
@@ -74,59 +119,19 @@ def _scan(arguments):
     return scan.command(arguments)
 
 
-def _record(arguments):
-    from .golden.recorder import Recorder
-    from .legacy import run_script
-    from .legacy.runner import activate, check_script
-    rest = list(arguments.arguments)
-    if arguments.output is None and len(rest) >= 2 and rest[-2] in ("-o", "--output"):
-        arguments.output = rest.pop()
-        rest.pop()
-    if arguments.output is None:
-        print("graphgrad record: say where to write, with -o OLD.npz.", file=sys.stderr)
-        return 2
-    check_script(arguments.script)
-    folder = os.path.dirname(os.path.abspath(arguments.output))
-    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        print("graphgrad record: the folder of {} is not there or not writable.".format(arguments.output),
-              file=sys.stderr)
-        return 2
-    activate()
-    command = ["graphgrad", "record", os.path.basename(arguments.script)] + rest
-    recorder = Recorder(command, arguments.script)
-    try:
-        with recorder:
-            run_script(arguments.script, rest)
-    finally:
-        recorder.save(arguments.output)
-        print("graphgrad: recorded {} runs to {}".format(len(recorder.runs), arguments.output), file=sys.stderr)
+def _build(arguments):
+    from .legacy.runner import import_quietly
+    import_quietly()
+    from .op_libraries import build_op_library
+    print("wrote " + build_op_library(arguments.source, arguments.output))
     return 0
-
-
-def _compare(arguments):
-    from .golden import suite
-    if os.path.isdir(arguments.new):
-        if arguments.old is not None:
-            print("graphgrad compare: a folder is compared with its own old_results, not with {}.".format(
-                arguments.old), file=sys.stderr)
-            return 2
-        return suite.compare_folder(arguments.new)
-    if arguments.old is None:
-        print("graphgrad compare: {} needs an old recording to be compared with.".format(arguments.new),
-              file=sys.stderr)
-        return 2
-    if arguments.new.endswith(".npz"):
-        return suite.compare_files(arguments.new, arguments.old)
-    return suite.compare_script(arguments.new, arguments.old)
-
-
 def _rules(arguments):
     from . import catalogue
     entries = catalogue.read()
     if arguments.name is None:
         width = max(len(entry.signature) for entry in entries)
         for entry in entries:
-            print("{}  {}".format(entry.signature.ljust(width), entry.summary))
+            print("{}  {}".format(entry.signature.ljust(width), catalogue.line(entry)))
         return 0
     found = [entry for entry in entries if entry.name == arguments.name]
     if not found:

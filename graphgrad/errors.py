@@ -7,6 +7,9 @@ Every message says what was asked, what was found and what to do.
 class GraphGradError(Exception):
     """Base of every error that graphgrad raises on purpose."""
 
+    #: TensorFlow's autograph would hand them on as another type, with the source of tf.function around the message.
+    ag_pass_through = True
+
 
 class RegistrationError(GraphGradError, ValueError):
     """A gradient name is taken, unknown, or not usable."""
@@ -26,6 +29,18 @@ class ForwardError(GraphGradError, RuntimeError):
 
 class ResultFileError(GraphGradError, ValueError):
     """A result file is missing, truncated, foreign, or newer than this graphgrad."""
+
+
+class SaliencyError(GraphGradError, ValueError):
+    """A saliency map cannot be made from what was given: the model, its tensors, the class or the images."""
+
+
+class CheckError(GraphGradError, AssertionError):
+    """check_gradient found a gradient that is not what it claims to be, or a forward that an override changed."""
+
+
+class OpLibraryError(GraphGradError, RuntimeError):
+    """A library of C++ operations is missing, stale, or does not compile."""
 
 
 class UsageError(GraphGradError):

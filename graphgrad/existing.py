@@ -11,6 +11,8 @@ import warnings
 
 from . import _tf
 from ._tf import tf
+from .blocks import once_more
+from .contract import function_outputs
 from .errors import OverrideError, OverrideWarning
 from .report import place_in_graph
 
@@ -21,7 +23,7 @@ def override_existing(override, graph, where, between):
     graph = _graph_to_take(graph)
     wanted = _predicate(where)
     path = _path_between(between)
-    selection = _Selection(override, wanted, path)
+    selection = _Selection(override, wanted, path, limited=where is not None or between is not None)
     selection.add_graph(graph)
     log = override.log_for(graph)
     for where_skipped, key, reason in selection.skipped:
@@ -36,6 +38,9 @@ def override_existing(override, graph, where, between):
             calls.append(_WatchedCall(call))
         for op, choice in selection.found.items():
             choice.bind(op, log)
+            bound.append(op)
+        for op in selection.recomputed:
+            _tf.bind(op, _recomputed_under(override, _tf.registered_gradient(_tf.tag_of(op))))
             bound.append(op)
         yield override
     finally:
@@ -122,11 +127,13 @@ def _reach(start, following):
 class _Selection:
     """The operations to bind, found before anything is bound; raises where binding would not be honoured."""
 
-    def __init__(self, override, wanted, path):
+    def __init__(self, override, wanted, path, limited):
         self.override = override
         self.wanted = wanted
         self.path = path
+        self.limited = limited
         self.found = {}      # operation -> choice
+        self.recomputed = {} # IdentityN that stands for a tf.recompute_grad -> None
         self.calls = {}      # call of a tf.function with a selected operation in it -> None
         self.skipped = []
         self.present = collections.Counter()
@@ -142,24 +149,39 @@ class _Selection:
         for op in graph.get_operations():
             if not inside and self.path is not None and op not in self.path:
                 continue
-            self.present[op.type] += 1
-            choice = self.override.choice_for(op.type)
+            kind = op.type   # once: TensorFlow 1.15 asks C++ each time
+            self.present[kind] += 1
+            choice = self.override.choice_for(kind)
             if choice is not None and op.inputs:
                 anything |= self._add_operation(op, choice, inside)
-            if _tf.has_bodies(op):
+            if _tf.has_bodies(kind):
                 anything |= self._add_bodies(op, inside + (op.name,))
+            elif kind == "IdentityN" and _tf.is_recomputation(op) and self.wanted(op, "/".join(inside + (op.name,))):
+                self._add_recomputation(op)
+                anything = True
+            elif _tf.is_defun_call(op):
+                self._refuse(op, op.type, _tf.defun_operations(op), inside + (op.name,),
+                             "differentiates a Defun in C++")
         return anything
 
     def _add_operation(self, op, choice, inside):
-        tag = _tf.tag_of(op)
+        own = _gradient_of_its_own(op) if choice.key == "IdentityN" else None
         if not self.wanted(op, "/".join(inside + (op.name,))):
             self.skipped.append((place_in_graph(op), choice.key, "not selected"))
-        elif tag is not None and tag.startswith("CustomGradient-"):
-            self.skipped.append((place_in_graph(op), choice.key, "it carries a tf.custom_gradient"))
+        elif own is not None:
+            self.skipped.append((place_in_graph(op), choice.key, "it carries a {}".format(own)))
         else:
             self.found[op] = choice
             return True
         return False
+
+    def _add_recomputation(self, op):
+        if self.limited:
+            raise OverrideError(
+                "Operation {!r} is a tf.recompute_grad, which builds its function again when it is differentiated, and "
+                "where= and between= cannot say which of those operations to take. Build it inside a 'with override:' "
+                "block, or leave it out with where=.".format(op.name))
+        self.recomputed[op] = None
 
     def _add_bodies(self, op, inside):
         anything = False
@@ -170,16 +192,20 @@ class _Selection:
                     self._add_call(op, body)
                 anything |= selected
                 continue
-            keys = sorted(set(kind for name, kind in body.operations if self.override.choice_for(kind) is not None
-                              and self.wanted(None, "/".join(inside + (name,)))))
-            if keys:
-                raise OverrideError(
-                    "Operation {!r} (type {}) runs the function {!r}, which has {} in it, and TensorFlow {} rebuilds "
-                    "that function from its serialized form to differentiate it: on() cannot reach them. Build the "
-                    "graph inside a 'with override:' block, or with control flow v1 "
-                    "(tf.compat.v1.disable_control_flow_v2()), or leave them out with where=.".format(
-                        op.name, op.type, body.name, " and ".join(keys), tf.__version__))
+            self._refuse(op, body.name, body.operations, inside,
+                         "rebuilds that function from its serialized form to differentiate it")
         return anything
+
+    def _refuse(self, op, function, operations, inside, reason):
+        """Raise if any operation of a function that cannot be reached would be selected."""
+        keys = sorted(set(kind for name, kind in operations if self.override.choice_for(kind) is not None
+                          and self.wanted(None, "/".join(inside + (name,)))))
+        if keys:
+            raise OverrideError(
+                "Operation {!r} (type {}) runs the function {!r}, which has {} in it, and TensorFlow {} {}: on() "
+                "cannot reach them. Build the graph inside a 'with override:' block, or with control flow v1 "
+                "(tf.compat.v1.disable_control_flow_v2()), or leave them out with where=.".format(
+                    op.name, op.type, function, " and ".join(keys), tf.__version__, reason))
 
     def _add_call(self, op, body):
         kept = _tf.backward_cache(op)
@@ -191,6 +217,25 @@ class _Selection:
                     op.name, body.name, "whose backward TensorFlow has built and kept" if kept
                     else "whose backward TensorFlow {} keeps out of reach".format(tf.__version__)))
         self.calls[op] = None
+
+
+def _recomputed_under(override, gradient):
+    def under_override(op, *grads):
+        with once_more(override):
+            return gradient(op, *grads)
+
+    return under_override
+
+
+def _gradient_of_its_own(op):
+    """What an IdentityN stands for, if it is there to carry the gradient of a function; else None.
+
+    (To ask operations of other types for their tag would take most of the time of on().)
+    """
+    if function_outputs(op) is not None:
+        return "tf_func_with_grad"
+    tag = _tf.tag_of(op)
+    return "tf.custom_gradient" if tag is not None and tag.startswith("CustomGradient-") else None
 
 
 class _WatchedCall:

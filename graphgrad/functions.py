@@ -14,7 +14,7 @@ import numpy as np
 from . import _tf
 from ._tf import tf
 from .contract import OUTPUTS_ATTRIBUTE
-from .errors import ForwardError
+from .errors import ForwardError, OverrideError
 from .registry import GradientRecord, gradients, label, place_of, resolve
 
 #: What a numpy gradient is given as ``op``.
@@ -131,9 +131,9 @@ def tf_func_with_grad(func, inp, grad, name=None):
 def _given_gradient(op_types, tag, gradient, outputs=None):
     """Tag and bind the operation of one of these types that is built in the block, before a tape records it."""
     graph = _tf.v1.get_default_graph()
+    if _tf.is_defun(graph):
+        raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
     checked = _WithShapesChecked(gradient)
-    if isinstance(gradient, GradientRecord) and not gradient.lasting:
-        _tf.keep_alive(graph, gradient)
 
     def see(op):
         if op.type in op_types:
@@ -183,7 +183,9 @@ def _as_function(gradient, tag):
 
 def _traced(build, inputs):
     """Build in a function graph, for eager mode: TensorFlow's tapes then find the gradient. Traced at each call."""
-    return tf.function(build, autograph=False)(*[tf.convert_to_tensor(tensor) for tensor in inputs])
+    tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
+    _tf.refuse_forward_mode(tensors, "a function with a gradient of its own")
+    return tf.function(build, autograph=False)(*tensors)
 
 
 # --- Numpy functions as operations ---------------------------------------------------------------------

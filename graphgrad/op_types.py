@@ -11,6 +11,10 @@ def check_op_type(key):
     if not isinstance(key, str):
         raise OverrideError("A key of an override must be an op type such as 'Relu', but got {!r}.".format(key))
     if _tf.is_op_type(key):
+        if key in ("PartitionedCall", "StatefulPartitionedCall") and not _tf.BODIES_KEEP_OPERATIONS:
+            raise OverrideError(
+                "TensorFlow {} gives each call of a function that function's own gradient and asks for no other, so "
+                "{!r} cannot be overridden there.".format(_tf.tf.__version__, key))
         return
     text = "{!r} is not an operation type of TensorFlow {}.".format(key, _tf.tf.__version__)
     close = close_op_types(key)

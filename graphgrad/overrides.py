@@ -1,20 +1,20 @@
 """override_gradients: the three forms of an override, and what each does to a graph.
 
-1. ``with override:`` tags the operations built in the block, in the graph and in every body built in it;
-2. ``with override.on(graph):`` binds operations that exist, and puts them back (see ``existing.py``);
-3. ``override(callable)`` runs a Keras model, tf.function or plain function under the override.
+1. ``with override:`` tags what is built in the block, in the graph and in every body in it (``blocks.py``);
+2. ``with override.on(graph):`` binds operations that exist, and puts them back (``existing.py``);
+3. ``override(callable)`` runs a Keras model, tf.function or plain function under the override (``called.py``).
 """
 import collections
-import contextlib
-import inspect
 import threading
 import warnings
 import weakref
 
 from . import _tf, existing, op_types
 from ._tf import tf
+from .blocks import Block
+from .called import Overridden
 from .errors import OverrideError, OverrideWarning
-from .registry import GradientRecord, resolve
+from .registry import resolve
 from .report import GraphLog, make_report, place_in_graph
 
 
@@ -98,7 +98,7 @@ class Override:
         if graph.finalized:
             raise OverrideError("The default graph is finalized, so nothing can be built in it under an override. "
                                 "Enter the block before the graph is finalized, or use override.on(graph).")
-        block = _Block(self, graph)
+        block = Block(self, graph)
         block.open()
         self._stack().append(block)
         return self
@@ -161,7 +161,7 @@ class Override:
         """
         if not callable(function):
             raise OverrideError("An override is called with a model or function, not with {!r}.".format(function))
-        return _Overridden(self, function)
+        return Overridden(self, function)
 
     # What blocks share.
 
@@ -231,162 +231,35 @@ class Choice:
 
     def bind(self, op, log):
         """Bind the gradient to an operation, and log it now and when it is differentiated."""
-        where = place_in_graph(op)
-        log.tag(self.key, where)
-        _tf.bind(op, _Watched(self, log, where))
+        log.tag(self.key, place_in_graph(op))
+        watched = log.watched.get(self)
+        if watched is None:
+            watched = log.watched[self] = _Watched(self, log)
+        _tf.bind(op, watched)
 
 
 class _Watched:
-    """A gradient bound to one operation, which logs that tf.gradients went through it."""
+    """The gradient of a Choice, bound to operations of one graph; logs that tf.gradients went through them."""
 
-    __slots__ = ("choice", "log", "where", "__weakref__")
+    __slots__ = ("choice", "log", "__weakref__")
 
-    def __init__(self, choice, log, where):
+    def __init__(self, choice, log):
         self.choice = choice
         self.log = log
-        self.where = where
 
     @property
     def tag(self):
         """The name of the gradient, for whoever meets it on an operation without a tag."""
         return self.choice.tag
 
+    @property
+    def gradient(self):
+        """What it watches."""
+        return self.choice.gradient
+
     def __call__(self, op, *grads):
-        self.log.went_through(self.choice.key, self.where)
+        self.log.went_through(self.choice.key, place_in_graph(op))
         return self.choice.gradient(op, *grads)
-
-
-class _Block:
-    """One open ``with override:`` in one graph.
-
-    The main graph gets TensorFlow's own gradient_override_map, so that it holds exactly what it always held. A
-    device function, which TensorFlow calls for each operation created in the scope, in
-    bodies too, and which is part of tf.function's cache key, does the rest: it binds, logs, and tags in bodies.
-    """
-
-    def __init__(self, override, graph):
-        self.override = override
-        self.graph = graph
-        self.log = override.log_for(graph)
-        self.first = graph.version
-        self.seen = 0                              # operations of this graph that the device function was shown
-        self.present = collections.Counter()       # op types built in the block, bodies included
-        self.matched = set()
-        self.hidden = []
-        self._scopes = contextlib.ExitStack()
-
-    def open(self):
-        for choice in self.override.choices.values():
-            if isinstance(choice.gradient, GradientRecord):
-                choice.gradient.observers.add(self.log)
-                if not choice.gradient.lasting:
-                    _tf.keep_alive(self.graph, choice.gradient)
-        with contextlib.ExitStack() as scopes:
-            scopes.enter_context(_tf.hooks())
-            scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
-            scopes.enter_context(self.graph.device(self._see))
-            self._scopes = scopes.pop_all()
-
-    def close(self):
-        try:
-            self._scopes.close()
-        finally:
-            self.log.spans.append((self.first, self.graph.version))
-        if self.graph.version - self.first != self.seen:
-            self._sweep()
-
-    def tell(self):
-        self.override.tell_unmatched(self.matched, self.present, "built in the block")
-        if self.hidden:
-            self.override.tell(
-                "{} inside functions built under tf.device(None) or tf.colocate_with were out of reach of the "
-                "override: {}. Their gradient is the ordinary one; open the block inside that scope.".format(
-                    "Operations" if len(self.hidden) > 1 else "An operation", ", ".join(self.hidden)))
-
-    def _see(self, op):
-        """Be the device function: called with each new operation; leaves its device as it is."""
-        kind = op.type
-        self.present[kind] += 1
-        if op.graph is self.graph:
-            self.seen += 1
-        choice = self.override.choice_for(kind)
-        if choice is not None:
-            self._take(op, choice)
-        return op.device
-
-    _see.graphgrad_scope = True
-
-    def _take(self, op, choice):
-        tag = _tf.tag_of(op)
-        if _tf.bound_gradient(op) is not None:
-            self.log.skip(choice.key, place_in_graph(op), "taken by an inner override")
-        elif tag is not None and tag != choice.tag:
-            self.log.skip(choice.key, place_in_graph(op), "tagged {!r} by an inner scope".format(tag))
-        else:
-            if tag is None:
-                _tf.tag(op, choice.tag)
-            choice.bind(op, self.log)
-        self.matched.add(choice.key)
-
-    def _sweep(self):
-        """Find what tf.device(None) and colocate_with kept from the device function."""
-        for op in _tf.operations_since(self.graph, self.first):
-            choice = self.override.choice_for(op.type)
-            if choice is not None and _tf.bound_gradient(op) is None and _tf.tag_of(op) == choice.tag:
-                self.present[op.type] += 1
-                self._take(op, choice)
-            if _tf.has_bodies(op):
-                self._sweep_bodies(op)
-
-    def _sweep_bodies(self, op):
-        for body in _tf.bodies_of(op):
-            if body.graph is None or _tf.is_call(op):   # rebuilt at tf.gradients, or shared with other callers
-                for name, key in _tf.untagged(op, body):
-                    if key in self.override.choices:
-                        where = "{}: {}".format(body.name, name)
-                        self.log.skip(key, where, "in a function hidden by tf.device(None) or colocate_with")
-                        self.hidden.append(where)
-                continue
-            for inner in body.graph.get_operations():
-                choice = self.override.choice_for(inner.type)
-                if choice is not None and _tf.bound_gradient(inner) is None:
-                    self._take(inner, choice)
-                if _tf.has_bodies(inner):
-                    self._sweep_bodies(inner)
-
-
-class _Overridden:
-    """A callable under an override: form 3."""
-
-    def __init__(self, override, function):
-        self._override = override
-        self.__wrapped__ = function
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.__doc__ = getattr(function, "__doc__", None)
-        try:
-            self.__signature__ = inspect.signature(getattr(function, "python_function", function))
-        except (TypeError, ValueError):
-            pass
-
-        def under_override(*args, **kwargs):
-            with override:
-                return function(*args, **kwargs)
-
-        self._in_graph = under_override
-        self._in_eager = tf.function(under_override)
-
-    def __call__(self, *args, **kwargs):
-        if tf.executing_eagerly():
-            return self._in_eager(*args, **kwargs)
-        return self._in_graph(*args, **kwargs)
-
-    def __getattr__(self, name):
-        if name.startswith("__") or "__wrapped__" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)
-
-    def __repr__(self):
-        return "{!r} under {!r}".format(self.__wrapped__, self._override)
 
 
 def _most_common(present, number=5):

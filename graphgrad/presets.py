@@ -1,27 +1,157 @@
-"""Rules put on whole families of op types, ready to enter."""
-from .overrides import override_gradients
-from .rules import deconvnet as _deconvnet
-from .rules import guided as _guided
-from .rules import straight_through as _straight_through
+"""Rules put on whole families of op types, ready to enter; their reports name what they did not cover."""
+import collections
 
-#: Activations with one input whose own gradient TensorFlow has. A swish is Sigmoid and Mul inside a
-#: tf.custom_gradient, and Maximum(x, 0) has two inputs: the report names them where they are, this does not cover them.
+from . import _tf, rules
+from .overrides import Override, override_gradients
+from .registry import gradient_rule, original_gradient
+from .report import Report, place_in_graph
+from .rules.lrp import LINEAR, SHARED
+from .rules.relevance import ONE_INPUT, TWO_INPUTS
+
+#: Activations with one input whose own gradient TensorFlow has. crelu is Neg, ConcatV2 and Relu; Maximum(x, 0) is
+#: covered where its other input is a constant 0. A swish is a Sigmoid and Mul inside a tf.custom_gradient, which keeps
+#: its own: the report names it.
 RECTIFIERS = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign")
 #: Steps, with a gradient of zero or none.
 STEPS = ("Sign", "Round", "Rint", "Floor", "Ceil")
+#: What a report looks for on the path besides.
+NONLINEARITIES = frozenset(RECTIFIERS + STEPS + (
+    "Sigmoid", "Tanh", "Erf", "Maximum", "Minimum", "Softmax", "LogSoftmax", "MaxPool", "MaxPool3D", "Max", "Abs",
+    "Square", "Exp", "Log", "ArgMax", "ClipByValue"))
+_MAXIMA = ("Maximum",)
+
+
+class Preset(Override):
+    """An Override of a family of op types, of which one must be there.
+
+    Its report has, besides, ``uncovered``: the nonlinearities on the path that it did not take.
+    """
+
+    def __init__(self, gradients, watched, strict=False):
+        super().__init__(gradients, strict=strict, require="any")
+        self._watched = frozenset(watched)
+
+    @property
+    def report(self):
+        """What this preset did so far: a PresetReport, made anew each time."""
+        uncovered = {}
+        for log in list(self._logs.values()):
+            graph = log.graph()
+            if graph is not None:
+                for op_type, places in _uncovered(graph, log, self._watched).items():
+                    uncovered.setdefault(op_type, []).extend(places)
+        return PresetReport(super().report, uncovered)
+
+
+class PresetReport(Report):
+    """A Report with what the preset did not cover.
+
+    Attributes:
+        uncovered: dict from op type to the operations of that type which are nonlinear, were built in the block or
+            selected, lie before or behind what the preset took, and kept their own gradient. A
+            tf.custom_gradient, such as a swish, is an "IdentityN" there.
+    """
+
+    def __init__(self, report, uncovered):
+        super().__init__(report.title, {entry.key: entry for entry in report})
+        self.uncovered = uncovered
+
+    def __str__(self):
+        text = super().__str__()
+        for op_type, places in sorted(self.uncovered.items()):
+            text += "\n  not covered, on the path: {}{}: {}".format(
+                op_type, " (a tf.custom_gradient)" if op_type == "IdentityN" else "", ", ".join(places))
+        return text
+
+    __repr__ = __str__
 
 
 def guided_backprop(strict=False):
-    """Guided backprop on every rectifier: an Override of Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign.
+    """Guided backprop on every rectifier: Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign, ``Maximum(x, 0)``.
 
     Each composes with TensorFlow's own gradient (``rules.guided``). It is enough that one of the types is there.
+    ``print(preset.report)`` names the nonlinearities on the path that it did not cover.
     """
-    return override_gradients({op_type: _guided for op_type in RECTIFIERS}, strict=strict, require="any")
+    return _on_rectifiers(rules.guided, _guided_maximum, strict)
 
 
 def deconvnet(strict=False):
-    """Deconvnet on every rectifier: an Override of the types of ``guided_backprop`` with ``rules.deconvnet``."""
-    return override_gradients({op_type: _deconvnet for op_type in RECTIFIERS}, strict=strict, require="any")
+    """Deconvnet on every rectifier: the types of ``guided_backprop`` with ``rules.deconvnet``."""
+    return _on_rectifiers(rules.deconvnet, _deconvnet_maximum, strict)
+
+
+def rectgrad(percentile=98.0, strict=False):
+    """RectGrad: ``rules.rectgrad`` on the rectifiers that have one input, ``rules.rectgrad_padding`` on Conv2D.
+
+    The saliency is the gradient times x.
+    """
+    gradients = dict.fromkeys(RECTIFIERS, rules.rectgrad(percentile))
+    return Preset(dict(gradients, Conv2D=rules.rectgrad_padding), _ACTIVATIONS, strict)
+
+
+def redirected(step=None, switch=16, strict=False):
+    """Lucid's redirected gradient on Relu and Relu6; arguments of ``rules.redirected``."""
+    return Preset(dict.fromkeys(("Relu", "Relu6"), rules.redirected(step, switch)), _ACTIVATIONS, strict)
+
+
+def smoothed_max_pool(kind="average", epsilon=1e-2, strict=False):
+    """Smoothed max-pools: "average" (``rules.smoothed_max_pool``) or "l2" (``rules.smoothed_max_pool_l2(epsilon)``)."""
+    if kind not in ("average", "l2"):
+        raise ValueError("smoothed_max_pool: kind must be 'average' or 'l2', but got {!r}.".format(kind))
+    rule = rules.smoothed_max_pool if kind == "average" else rules.smoothed_max_pool_l2(epsilon)
+    return Preset({"MaxPool": rule}, ("MaxPool3D", "Max"), strict)
+
+
+#: What lrp() takes, and the rule each stands for.
+LRP_RULES = ("z", "epsilon", "flat", "w_square", "alpha_beta", "z_plus", "z_box", "gamma", "excitation")
+
+
+def lrp(rule="epsilon", strict=False, **parameters):
+    """Layer-wise relevance propagation: the gradient of a block built under this is relevance.
+
+    ``tf.gradients(y, x, grad_ys=y)`` is the relevance of x for y; without grad_ys the relevance of y is 1. Linear ops,
+    sums, averages and batch normalisations in inference follow the rule, max-pools send relevance to
+    the largest entry, activations pass it on. Weights get None. For other rules in some layers, select with
+    ``lrp("z_box", low=0, high=1).on(graph, where="conv1/")`` inside or beside.
+
+    Args:
+        rule: one of "z", "epsilon", "flat", "w_square", "alpha_beta", "z_plus", "z_box", "gamma", "excitation".
+        strict: as of override_gradients.
+        **parameters: those of the rule: ``epsilon=``; ``alpha=``, ``beta=``; ``low=``, ``high=``; ``gamma=``.
+
+    Raises:
+        ValueError: an unknown rule, or parameters it does not take.
+    """
+    if rule not in LRP_RULES:
+        raise ValueError("lrp: rule must be one of {}, but got {!r}.".format(
+            ", ".join(map(repr, LRP_RULES)), rule))
+    made = getattr(rules, "excitation_backprop" if rule == "excitation" else "lrp_" + rule)
+    if rule in ("epsilon", "alpha_beta", "z_box", "gamma"):
+        try:
+            made = made(**parameters)
+        except TypeError as error:
+            raise ValueError("lrp: {} is called with other parameters: {}.".format(made.__name__, error)) from None
+    elif parameters:
+        raise ValueError("lrp: the rule {!r} takes no parameters, but got {}.".format(rule, ", ".join(parameters)))
+    passing = RECTIFIERS + ("Sigmoid", "Tanh")
+    gradients = dict.fromkeys(passing, rules.straight_through)
+    gradients.update(dict.fromkeys((name for name in LINEAR + SHARED if _tf.is_op_type(name)), made))
+    return Preset(gradients, _ACTIVATIONS | {"Mul", "RealDiv", "Softmax"}, strict)
+
+
+def deeplift(near=1e-5, strict=False):
+    """DeepLIFT's rescale rules, on a network that is given ``ops.paired(x, baseline)``.
+
+    ``ops.contributions(tf.gradients(y, pair)[0], pair)`` is what each entry contributes to the difference of y.
+
+    Args:
+        near: as of ``rules.deeplift_rescale``.
+        strict: as of override_gradients.
+    """
+    gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale(near))
+    gradients.update(dict.fromkeys(TWO_INPUTS + ("MatMul", "BatchMatMul", "BatchMatMulV2"), rules.deeplift_two_inputs))
+    gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D"), rules.deeplift_max_pool), Softmax=rules.deeplift_softmax)
+    return Preset(gradients, NONLINEARITIES, strict)
 
 
 def straight_through(*op_types, strict=False):
@@ -32,5 +162,78 @@ def straight_through(*op_types, strict=False):
             Ceil, of which one is enough.
         strict: as of override_gradients.
     """
-    return override_gradients({op_type: _straight_through for op_type in op_types or STEPS}, strict=strict,
-                              require="each" if op_types else "any")
+    if not op_types:
+        return Preset(dict.fromkeys(STEPS, rules.straight_through), STEPS + ("ArgMax",), strict)
+    return override_gradients(dict.fromkeys(op_types, rules.straight_through), strict=strict)
+
+
+_ACTIVATIONS = frozenset(RECTIFIERS + ("Sigmoid", "Tanh", "Erf", "Maximum", "Minimum"))
+
+
+def _on_rectifiers(rule, maximum, strict):
+    return Preset(dict(dict.fromkeys(RECTIFIERS, rule), Maximum=maximum), _ACTIVATIONS, strict)
+
+
+@gradient_rule("guided_maximum")
+def _guided_maximum(op, grad):
+    """rules.guided of ``Maximum(x, 0)``; of another Maximum, its own gradient."""
+    return original_gradient(op, _tf.tf.nn.relu(grad) if _rectifies(op) else grad)
+
+
+@gradient_rule("deconvnet_maximum")
+def _deconvnet_maximum(op, grad):
+    """rules.deconvnet of ``Maximum(x, 0)``; of another Maximum, its own gradient."""
+    if not _rectifies(op):
+        return original_gradient(op, grad)
+    return [None if _is_zero(tensor) else _tf.tf.nn.relu(grad) for tensor in op.inputs]
+
+
+def _rectifies(op):
+    """Whether a Maximum is a ReLU: one input is a constant 0 that broadcasts to the other."""
+    for tensor, other in (op.inputs, reversed(op.inputs)):
+        if _is_zero(tensor) and other.shape.is_compatible_with(op.outputs[0].shape):
+            return True
+    return False
+
+
+def _is_zero(tensor):
+    value = _tf.tf.get_static_value(tensor)
+    return value is not None and not value.any()
+
+
+def _uncovered(graph, log, watched):
+    """{op type: places} of what a preset left alone between, before and behind what it took in a graph."""
+    taken = collections.defaultdict(list)
+    candidates = collections.defaultdict(list)
+    for op, path in _tf.operations_with_bodies(graph):
+        outer = graph.get_operation_by_name(path[0]) if path else op
+        place = place_in_graph(op)
+        is_taken = place in log.tagged.get(op.type, ())
+        if is_taken:
+            taken[outer].append(op)
+        ours = is_taken and (op.type not in _MAXIMA or _rectifies(op))
+        built_here = not log.spans or any(first <= _tf.number_of(outer) <= last for first, last in log.spans)
+        if not ours and built_here and (op.type in watched or _keeps_its_own(op)):
+            candidates[outer].append((op.type, place))
+    reached = _closure(taken, lambda op: [taker for out in op.outputs for taker in out.consumers()])
+    reached |= _closure(taken, lambda op: [tensor.op for tensor in op.inputs])
+    uncovered = {}
+    for outer, found in candidates.items():
+        if outer in reached:
+            for op_type, place in found:
+                uncovered.setdefault(op_type, []).append(place)
+    return uncovered
+
+
+def _keeps_its_own(op):
+    return op.type == "IdentityN" and (_tf.tag_of(op) or "").startswith("CustomGradient-")
+
+
+def _closure(start, following):
+    reached, stack = set(), list(start)
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack += following(op)
+    return reached

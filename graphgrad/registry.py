@@ -141,7 +141,8 @@ class GradientRegistry:
                     "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
                     "the gradient of operations of type {0!r}, register the function under a name of its own and "
                     "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
-            _tf.register(name, functools.partial(self._dispatch, name))
+            # Not for autograph: saving a model calls it inside a tf.function.
+            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -154,6 +155,12 @@ class GradientRegistry:
 
     def _dispatch(self, name, op, *grads):
         """What TensorFlow's registry calls for an operation that has a tag and no binding."""
+        if op is None:
+            raise RegistrationError(
+                "tf.saved_model.save asks for gradient {0!r} without an operation, to store it once for all operations "
+                "of that name, which would be wrong for most. Save with options=tf.saved_model.SaveOptions("
+                "experimental_custom_gradients=False): the name is kept, and a process that registers {0!r} finds "
+                "it.".format(name))
         record = self.get(name)
         if record is None:
             raise RegistrationError(
@@ -254,6 +261,26 @@ def gradient_rule(name, **parameters):
             function.__gradient_name__ = full
         else:
             gradients.register(function, full)
+        return function
+
+    return decorate
+
+
+def declare_surrogate(forward):
+    """Decorate a gradient function that departs from the true derivative on purpose with what it is the derivative of.
+
+    ``check_gradient`` then compares it with finite differences of that function instead of the op's own.
+
+    Args:
+        forward: ``forward(op, *inputs)``, built with TensorFlow operations, with as many inputs and outputs as the
+            operation. The surrogate of a straight-through Sign is ``lambda op, x: x``. What it takes from
+            ``op.inputs`` and ``op.outputs`` instead is held constant.
+
+    Returns:
+        A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+    """
+    def decorate(function):
+        function.surrogate = forward
         return function
 
     return decorate

@@ -18,6 +18,7 @@ class GraphLog:
         self.skipped = {}           # key -> {where: reason}
         self.differentiated = {}    # key -> {where: None}
         self.passes = 0             # how often tf.gradients went through any of them
+        self.watched = {}           # choice -> the function bound to its operations in this graph
         self.spans = []             # (first, last) graph versions of the blocks, to say "before" and "after"
 
     def tag(self, key, where):

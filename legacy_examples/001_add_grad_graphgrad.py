@@ -55,10 +55,9 @@ def session_run(sess, *arguments):
 
 
 def unrecorded_run(sess, fetches, feed=None):
-    """A callable is not recorded: what it returns is compared here, with the py_func form."""
-    if not isinstance(fetches, list):
-        return fetches.run(session=sess)
-    return sess.make_callable(fetches, feed_list=list(feed or ()))(*[np.asarray(v) for v in (feed or {}).values()])
+    """No part of the old results: what it returns is compared here, with the py_func form."""
+    with gg.golden.unrecorded():
+        return sess.run(fetches, feed)
 
 
 for backprop in (None, backprop_func, right_backprop_func):

@@ -1,7 +1,6 @@
 """Form 3, ``override(callable)`` (design 4.8)."""
 import inspect
 
-import numpy as np
 import pytest
 import tensorflow
 from conftest import tf
@@ -19,7 +18,7 @@ def gradient(function, *arguments, **keywords):
     return tape.gradient(y, x).numpy().tolist()
 
 
-def test_a_plain_function_in_eager_mode():
+def test_4_8_a_plain_function_in_eager_mode():
     """The tape outside finds the overridden gradient, and the report the proof."""
     override = gg.override_gradients({"Relu": forty_two})
     assert gradient(override(tf.nn.relu), [-1.0, 2.0]) == [42.0, 42.0]
@@ -27,7 +26,7 @@ def test_a_plain_function_in_eager_mode():
     assert len(override.report.differentiated) == 1
 
 
-def test_a_traced_tf_function():
+def test_4_8_a_traced_tf_function():
     """A tf.function that was traced and differentiated before, and is the same to others afterwards."""
     function = tensorflow.function(lambda x: tf.nn.relu(x), autograph=False)
     assert gradient(function, [-1.0, 2.0]) == [0.0, 1.0]
@@ -35,7 +34,7 @@ def test_a_traced_tf_function():
     assert gradient(function, [-1.0, 2.0]) == [0.0, 1.0]
 
 
-def test_in_a_graph():
+def test_4_8_in_a_graph():
     """In a v1 graph the call is a with block."""
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant([-1.0, 2.0])
@@ -43,7 +42,7 @@ def test_in_a_graph():
         assert session.run(tf.gradients(y, x)[0]).tolist() == [42.0, 42.0]
 
 
-def test_signature_nested_outputs_and_python_arguments():
+def test_4_8_signature_nested_outputs_and_python_arguments():
     """Signature, dict outputs and keyword arguments are the callable's own."""
     def model(x, scale=1.0, training=False):
         """Scale."""
@@ -57,7 +56,7 @@ def test_signature_nested_outputs_and_python_arguments():
     assert called(tensorflow.constant([1.0]), scale=2.0)["y"].numpy().tolist() == [2.0]
 
 
-def test_no_retrace_with_the_same_signature():
+def test_4_8_no_retrace_with_the_same_signature():
     """Traced once for a thousand calls."""
     traces = []
 
@@ -73,39 +72,7 @@ def test_no_retrace_with_the_same_signature():
     assert len(traces) == first <= 2
 
 
-def test_a_keras_model():
-    """A Keras model, with its variables, training= and an eager tape: equal to one rewritten with tf.custom_gradient."""
-    @tensorflow.custom_gradient
-    def guided_relu(x):
-        y = tensorflow.nn.relu(x)
-        return y, lambda grad: tensorflow.where((grad > 0) & (x > 0), grad, tensorflow.zeros_like(grad))
-
-    layers = tensorflow.keras.layers
-
-    def build(activation):
-        model = tensorflow.keras.Sequential([
-            layers.Dense(8, input_shape=(4,)), layers.Activation(activation), layers.BatchNormalization(),
-            layers.Dense(8), layers.Activation(activation), layers.Dense(1)])
-        random = np.random.RandomState(0)
-        model.set_weights([np.abs(w) + 0.5 if w.ndim == 1 else random.randn(*w.shape) for w in model.get_weights()])
-        return model
-
-    images = np.random.RandomState(1).randn(5, 4).astype(np.float32)
-    plain, rewritten = build("relu"), build(guided_relu)
-    guided = gg.guided_backprop()(plain)
-    for training in (False, True):
-        want = gradient(lambda x, training=training: rewritten(x, training=training), images)
-        # The rewritten model runs op by op here and the other in a graph, which rounds otherwise.
-        np.testing.assert_allclose(gradient(guided, images, training=training), want, rtol=1e-5, atol=1e-5)
-        ordinary = gradient(lambda x, training=training: plain(x, training=training), images)
-        assert np.abs(np.subtract(ordinary, want)).max() > 0.1
-    assert guided.trainable_variables is not None and len(guided.trainable_variables) == len(plain.trainable_variables)
-
-
-test_a_keras_model = pytest.mark.filterwarnings("ignore:Do not pass an `input_shape`:UserWarning")(test_a_keras_model)
-
-
-def test_what_cannot_be_called_is_refused():
+def test_4_8_what_cannot_be_called_is_refused():
     """One sentence."""
     with pytest.raises(gg.OverrideError, match="called with a model or function, not with 3"):
         gg.override_gradients({"Relu": forty_two})(3)

@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 from conftest import TF1, tf
-from test_overrides import FORTY_TWO, ORDINARY, forty_two, relu_gradient, state_of, tf_function
+from test_overrides import FORTY_TWO, ORDINARY, defun, forty_two, recomputed, relu_gradient, state_of, tf_function
 
 import graphgrad as gg
 
@@ -16,7 +16,7 @@ def x(graph):
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_existing_operations_are_overridden_and_put_back(body, control_flow, x, run):
+def test_4_7_existing_operations_are_overridden_and_put_back(body, control_flow, x, run):
     """Inside the block the gradient is the override's; before and after it is the ordinary one; the graph is as it was."""
     from test_overrides import BODIES as BUILD
     y = BUILD[body](x)
@@ -36,7 +36,7 @@ def test_existing_operations_are_overridden_and_put_back(body, control_flow, x, 
     assert state_of(x.graph)[2][:len(tags[2])] == tags[2]
 
 
-def test_operations_a_session_has_run(x, capfd):
+def test_4_7_operations_a_session_has_run(x, capfd):
     """Also after a Session ran them, and without TensorFlow's mutation warning."""
     y = tf.nn.relu(x)
     with tf.Session() as session:
@@ -47,7 +47,7 @@ def test_operations_a_session_has_run(x, capfd):
     assert "changed by setting attribute" not in capfd.readouterr().err
 
 
-def test_an_exception_puts_everything_back(x, run):
+def test_4_7_an_exception_puts_everything_back(x, run):
     """Leaving by an exception is leaving."""
     y = tf.nn.relu(x)
     with pytest.raises(ZeroDivisionError):
@@ -56,7 +56,7 @@ def test_an_exception_puts_everything_back(x, run):
     assert relu_gradient(y, x, run) == ORDINARY
 
 
-def test_nested_blocks_the_innermost_wins(x, run):
+def test_4_7_nested_blocks_the_innermost_wins(x, run):
     """on() in on(), and on() over what a with block built."""
     with gg.override_gradients({"Relu": lambda op, grad: 3.0 * grad}):
         y = tf.nn.relu(x)
@@ -71,7 +71,7 @@ def test_nested_blocks_the_innermost_wins(x, run):
 
 
 @pytest.mark.parametrize("where", ["one/", lambda op: op.name.startswith("one/")], ids=["scope", "predicate"])
-def test_where_selects(where, x, run):
+def test_4_7_where_selects(where, x, run):
     """By name pattern or predicate; what is left out is in the report."""
     with tf.name_scope("one"):
         one = tf.nn.relu(x)
@@ -84,7 +84,7 @@ def test_where_selects(where, x, run):
     assert override.report["Relu"].missed == {"two/Relu": "not selected"}
 
 
-def test_between_selects(x, run):
+def test_4_7_between_selects(x, run):
     """Only what is on a path from x to y."""
     first = tf.nn.relu(x)
     second = tf.nn.relu(first + 1.0)
@@ -96,7 +96,7 @@ def test_between_selects(x, run):
             pass
 
 
-def test_a_block_without_a_gradient_is_told(x):
+def test_4_7_a_block_without_a_gradient_is_told(x):
     """Nobody called tf.gradients in the block: the usual mistake, and TensorFlow says nothing."""
     tf.nn.relu(x)
     with pytest.warns(gg.OverrideWarning, match="No gradient was built through any of the 1 operation.*inside the block"):
@@ -104,7 +104,7 @@ def test_a_block_without_a_gradient_is_told(x):
             pass
 
 
-def test_nothing_selected_is_told_and_strict_raises(x):
+def test_4_7_nothing_selected_is_told_and_strict_raises(x):
     """A type that is not in the graph: the warning of 4.5."""
     tf.nn.elu(x)
     with pytest.raises(gg.OverrideError, match="'Relu' matched no operation that on\\(\\) selected; there were Elu"):
@@ -116,7 +116,7 @@ def test_nothing_selected_is_told_and_strict_raises(x):
     (dict(graph=3), "takes a tf.Graph, but got 3"), (dict(where=3), "where must be a name pattern or a predicate"),
     (dict(where="("), "is not a regular expression"), (dict(between=3), "between must be \\(xs, ys\\)"),
     (dict(between=(1, 2)), "between takes tensors of a graph")], ids=["graph", "where", "pattern", "pair", "tensors"])
-def test_bad_arguments(x, arguments, text):
+def test_4_7_bad_arguments(x, arguments, text):
     """One sentence each."""
     tf.nn.relu(x)
     with pytest.raises(gg.OverrideError, match=text):
@@ -124,7 +124,7 @@ def test_bad_arguments(x, arguments, text):
             pass
 
 
-def test_a_function_call_is_right_once_or_refused(x, run):
+def test_4_7_a_function_call_is_right_once_or_refused(x, run):
     """A tf.function call: TensorFlow keeps its backward, so never an old or an overridden one in silence."""
     function = tf_function(tf.nn.relu)
     y, again = function(x), function(x)
@@ -145,7 +145,7 @@ def test_a_function_call_is_right_once_or_refused(x, run):
             pass
 
 
-def test_a_traced_function_graph_is_refused():
+def test_4_7_a_traced_function_graph_is_refused():
     """The graph inside a concrete function belongs to TensorFlow's cache of backwards."""
     import tensorflow
     concrete = tensorflow.function(tf.nn.relu).get_concrete_function(tensorflow.TensorSpec([2], tf.float32))
@@ -154,7 +154,7 @@ def test_a_traced_function_graph_is_refused():
             pass
 
 
-def test_a_finalized_graph_can_be_bound(x):
+def test_4_7_a_finalized_graph_can_be_bound(x):
     """Nothing is written into the graph, so a finalized one is no obstacle; building the gradient is."""
     tf.nn.relu(x)
     x.graph.finalize()
@@ -164,7 +164,7 @@ def test_a_finalized_graph_can_be_bound(x):
             pass
 
 
-def test_under_the_recorder(x, run):
+def test_4_7_under_the_recorder(x, run):
     """The recorder wraps TensorFlow's look-up of gradients: bindings hold under it all the same."""
     from graphgrad.golden.recorder import Recorder
     y = tf.nn.relu(x)
@@ -174,3 +174,39 @@ def test_under_the_recorder(x, run):
         assert run(dx).tolist() == FORTY_TWO
     assert recorder.meta["overrides"] == [
         {"op_type": "Relu", "tag": "test_under_the_recorder", "tagged": 1, "differentiated": 1}]
+
+
+def test_4_7_an_identity_n_that_carries_a_functions_gradient_keeps_it(x, run):
+    """An override of IdentityN is not meant for what stands for a tf.custom_gradient or a tf_func_with_grad."""
+    @tf.custom_gradient
+    def three(y):
+        return tf.identity(y), lambda grad: 3.0 * grad
+
+    y = three(x) + gg.tf_func_with_grad(tf.identity, [x], grad=lambda op, grad: 4.0 * grad) + tf.identity_n([x])[0]
+    override = gg.override_gradients({"IdentityN": forty_two})
+    with override.on():
+        dx = tf.gradients(y, x)[0]
+    assert run(dx).tolist() == [3.0 + 4.0 + 42.0] * 2
+    assert sorted(override.report["IdentityN"].missed.values()) == [
+        "it carries a tf.custom_gradient", "it carries a tf_func_with_grad"]
+
+
+def test_4_7_a_recomputed_function(x, run):
+    """What tf.recompute_grad builds when it is differentiated is under the override too, or on() refuses."""
+    y = recomputed(tf.nn.relu)(x)
+    override = gg.override_gradients({"Relu": forty_two})
+    with override.on():
+        inside = tf.gradients(y, x)[0]
+    assert [run(g).tolist() for g in (inside, tf.gradients(y, x)[0])] == [FORTY_TWO, ORDINARY]
+    with pytest.raises(gg.OverrideError, match="is a tf.recompute_grad, which builds its function again"):
+        with override.on(where=".*"):
+            pass
+
+
+def test_4_7_a_defun_is_refused(x, run):
+    """TensorFlow differentiates a Defun in C++."""
+    y = defun(tf.nn.relu)(x)
+    with pytest.raises(gg.OverrideError, match="which has Relu in it.*differentiates a Defun in C\\+\\+"):
+        with gg.override_gradients({"Relu": forty_two}).on():
+            pass
+    assert relu_gradient(y, x, run) == ORDINARY

@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import tf
+from conftest import TF1, tf
 
 import graphgrad as gg
 from graphgrad import _tf
@@ -196,14 +196,100 @@ def test_4_2_a_function_hidden_by_colocation_is_told(x):
     function = tf_function(tf.nn.relu)
     function(x)
     override = gg.override_gradients({"Relu": forty_two})
-    with pytest.warns(gg.OverrideWarning, match="out of reach of the override.*open the block inside that scope"):
+    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override.*open the block inside that scope"):
         with override:
             tf.nn.relu(x)
             with tf.device(None):
                 function(x)
 
 
+def defun(function):
+    """The functions of TensorFlow 0.x and 1.x."""
+    from tensorflow.python.framework import function as framework_function
+
+    def body(y):
+        return function(y)
+
+    return framework_function.Defun(tf.float32)(body)
+
+
+def recomputed(function):
+    """``tf.recompute_grad(function)``, which on 1.15 wants resource variables, used or not."""
+    import tensorflow
+
+    def call(y):
+        with tf.variable_scope(tf.get_variable_scope(), use_resource=True):
+            return tensorflow.recompute_grad(function)(y)
+
+    return call
+
+
+def test_4_2_a_defun_is_told(x, run):
+    """TensorFlow differentiates a Defun in C++ and asks no gradient function: also with an operation that was reached."""
+    function = defun(tf.nn.relu)
+    override = gg.override_gradients({"Relu": forty_two})
+    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override.*: Relu \\(in a Defun.*make it a tf.function"):
+        with override:
+            y = function(x) + tf.nn.relu(x)
+    assert "in a Defun" in str(override.report)
+    assert relu_gradient(y, x, run) == [42.0, 43.0]
+
+
+def test_4_2_inside_a_defun_nothing_can_be_overridden(x):
+    """The block, and functions with their own gradient, are refused there."""
+    def overridden(y):
+        with gg.override_gradients({"Relu": forty_two}):
+            return tf.nn.relu(y)
+
+    def own_gradient(y):
+        return gg.tf_func_with_grad(tf.nn.relu, [y], grad=forty_two)
+
+    for function in (overridden, own_gradient):
+        with pytest.raises(gg.OverrideError, match="body of a Defun, which TensorFlow differentiates in C\\+\\+"):
+            defun(function)(x)
+
+
+@pytest.mark.parametrize("tape", [False, True], ids=["gradients", "tape"])
+def test_4_2_what_recompute_grad_builds_again_is_under_the_override(tape, x, run):
+    """TensorFlow's map leaves it ordinary in silence: the function is built a second time after the block."""
+    import tensorflow
+    with tensorflow.GradientTape() as record:
+        record.watch(x)
+        with gg.override_gradients({"Relu": forty_two}):
+            y = recomputed(tf.nn.relu)(x)
+    assert run(record.gradient(y, x) if tape else tf.gradients(y, x)[0]).tolist() == FORTY_TWO
+
+
+def test_4_2_a_loop_of_an_imported_graph_is_told(x):
+    """Its body is in the library of the graph, and no operation of it is built in the block."""
+    with tf.Graph().as_default() as old:
+        tf.enable_control_flow_v2()
+        try:
+            loop = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, tf.placeholder(tf.float32, [2])])
+        finally:
+            tf.disable_control_flow_v2()
+    definition = old.as_graph_def()
+    assert loop[1].op.type == "Identity"
+    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override.*Relu \\(in a function that was imported"):
+        with gg.override_gradients({"Relu": forty_two}):
+            tf.nn.relu(x)
+            tf.import_graph_def(definition)
+
+
 # 4.3 All or nothing.
+
+def test_4_3_blocks_closed_out_of_order_are_told_and_leave_nothing(graph, x):
+    """TensorFlow's map leaves an override behind."""
+    before = state_of(graph)[:2]
+    one, other = gg.override_gradients({"Relu": forty_two}), gg.override_gradients({"Elu": forty_two})
+    one.__enter__()
+    other.__enter__()
+    tf.nn.elu(tf.nn.relu(x))
+    with pytest.raises(gg.OverrideError, match="closed before Override.*close them in the opposite order"):
+        one.__exit__(None, None, None)
+    other.__exit__(None, None, None)
+    assert state_of(graph)[:2] == before
+
 
 @pytest.mark.parametrize("gradients", [
     {"Relu": forty_two, "Elu": 3}, {"Relu": forty_two, "Elu": "nobody_registered_this"},
@@ -229,14 +315,21 @@ def test_4_3_an_exception_leaves_the_graph_as_it_was(x, run):
     assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
 
 
-def test_4_3_record_gradient_is_put_back(x):
-    """The hook that lets tapes see overrides is there only while a block is open."""
+def test_4_3_what_is_hooked_is_put_back(x):
+    """What lets tapes see overrides and tf.function tell them apart is there only while a block is open."""
     from tensorflow.python.eager import execute
-    before = execute.record_gradient
+    if TF1:
+        from tensorflow.python.eager.function import Function as owner
+        name = "_cache_key"
+    else:
+        from tensorflow.python.eager.polymorphic_function import function_context as owner
+        name = "make_function_context"
+    before = execute.record_gradient, getattr(owner, name)
     with gg.override_gradients({"Relu": forty_two}):
-        assert execute.record_gradient is not before
+        assert execute.record_gradient is not before[0]
+        assert getattr(owner, name) is not before[1]
         tf.nn.relu(x)
-    assert execute.record_gradient is before
+    assert (execute.record_gradient, getattr(owner, name)) == before
 
 
 def test_4_3_a_finalized_graph_is_refused(graph):
@@ -269,6 +362,17 @@ def test_4_4_a_value_of_another_kind_is_an_error():
     """A number is neither a function, a name nor None."""
     with pytest.raises(TypeError, match="function fn\\(op, \\*grads\\), a registered name, an op type or None.*3"):
         gg.override_gradients({"Relu": 3})
+
+
+def test_4_4_calls_of_functions_as_a_key(x, run):
+    """A call can be overridden as a whole, but for TensorFlow 1.15, which asks for no gradient of it: refused there."""
+    if TF1:
+        with pytest.raises(gg.OverrideError, match="'PartitionedCall' cannot be overridden there"):
+            gg.override_gradients({"PartitionedCall": forty_two})
+        return
+    with gg.override_gradients({"PartitionedCall": forty_two}):
+        y = tf_function(tf.nn.relu)(x)
+    assert relu_gradient(y, x, run) == FORTY_TWO
 
 
 def test_4_4_a_renamed_op_type_is_told(x):
@@ -512,6 +616,21 @@ def test_4_11_closures_go_with_their_graphs():
     gc.collect()
     assert sum(reference() is not None for reference in gone) == 0
     assert set(_tf.registered_names()) - before <= {"graphgrad.bound"}
+
+
+def test_4_11_a_closure_lives_as_long_as_its_graph(control_flow, x, run):
+    """Also where nothing but the graph and a name in it are left of the override."""
+    factor = 42.0
+    with gg.override_gradients({"Relu": lambda op, grad: 0.0 * grad + factor}):
+        y = tf.nn.relu(x, name="closed")
+        loop = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y)), [0, x])[1]
+    gc.collect()
+    definition = x.graph.as_graph_def()
+    with tf.Graph().as_default():
+        x2 = tf.constant([-1.0, 2.0])
+        copy = tf.import_graph_def(definition, {"Const": x2}, ["closed:0"])[0]
+        assert relu_gradient(copy, x2, run) == FORTY_TWO
+    assert relu_gradient(y, x, run) == relu_gradient(loop, x, run) == FORTY_TWO
 
 
 def test_two_closures_of_one_source_keep_apart(x, run):

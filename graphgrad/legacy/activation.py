@@ -84,7 +84,7 @@ def complete():
         return
     _state["complete"] = True
     with world.environment_set(_undo):
-        tensorflow = _import_quietly()
+        tensorflow = import_quietly()
     v1 = tensorflow.compat.v1
     verbosity = v1.logging.get_verbosity()
     v1.logging.set_verbosity(v1.logging.ERROR)           # a deprecation notice for nearly every name there is
@@ -104,8 +104,9 @@ def complete():
         _then.pop(0)()
 
 
-def _import_quietly():
+def import_quietly():
     """Import TensorFlow without its start-up notices, of which 2.21 writes some whatever the log level."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
     with tempfile.TemporaryFile() as notices, warnings.catch_warnings():
         warnings.simplefilter("ignore")

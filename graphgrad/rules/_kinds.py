@@ -1,25 +1,68 @@
-"""What rules check when they are put on an operation, and their parameters when they are made."""
+"""What rules check when they are put on an operation, and their parameters when they are made; what they share."""
 import math
 
+from .._tf import tf
 from ..errors import GradientError
 
 
 def one_input(rule, op):
-    """Raise GradientError unless the operation has one input and one output, as the formula of ``rule`` supposes."""
+    """The input of an operation with one input and one output, as the formula of ``rule`` supposes.
+
+    Raises:
+        GradientError: another number of inputs or outputs, or an input that is no floating or complex number.
+    """
     if len(op.inputs) != 1 or len(op.outputs) != 1:
         raise GradientError(
             "The rule {} is for operations with one input and one output; operation {!r} of type {} has {} and "
             "{}.".format(rule, op.name, op.type, len(op.inputs), len(op.outputs)))
-    return op.inputs[0]
+    return floating(rule, op, op.inputs[0])
 
 
-def number(rule, name, value, positive=False):
-    """Return a parameter as a float; ValueError unless it is a finite number (not below zero, if ``positive``)."""
+def floating(rule, op, tensor):
+    """Return an input that has a gradient; GradientError if its dtype is an integer or the like."""
+    if not tensor.dtype.is_floating and not tensor.dtype.is_complex:
+        raise GradientError("The rule {} needs a floating input; operation {!r} of type {} has {}.".format(
+            rule, op.name, op.type, tensor.dtype.base_dtype.name))
+    return tensor
+
+
+def of_type(rule, op, types):
+    """Raise GradientError unless the operation is of one of the types that ``rule`` knows."""
+    if op.type not in types:
+        raise GradientError("The rule {} knows operations of type {}; operation {!r} is of type {}.".format(
+            rule, ", ".join(types), op.name, op.type))
+
+
+def number(rule, name, value, minimum=None, maximum=None):
+    """Return a parameter as a float; ValueError unless it is a finite number within the bounds given."""
     try:
-        value = float(value)
+        number_ = float(value)
     except (TypeError, ValueError):
         raise ValueError("{}: {} must be a number, but got {!r}.".format(rule, name, value)) from None
-    if not math.isfinite(value) or (positive and value < 0):
+    if not math.isfinite(number_) or (minimum is not None and number_ < minimum) or (
+            maximum is not None and number_ > maximum):
+        bounds = [] if minimum is None else ["not below {:g}".format(minimum)]
+        bounds += [] if maximum is None else ["not above {:g}".format(maximum)]
         raise ValueError("{}: {} must be a finite number{}, but got {!r}.".format(
-            rule, name, " not below zero" if positive else "", value))
-    return value
+            rule, name, "".join(" " + bound for bound in bounds), value))
+    return number_
+
+
+def bits(rule, k):
+    """Return a number of bits as an int; ValueError unless it is a whole number from 1 to 16.
+
+    Up to 16, ``2 ** k - 1`` levels and their halves are exact in float32.
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 16:
+        raise ValueError("{}: k, the number of bits, must be an int from 1 to 16, but got {!r}.".format(rule, k))
+    return k
+
+
+def keep(condition, tensor):
+    """``tensor`` where the condition holds (same shape), else zero: selected, so that an infinity leaves no NaN."""
+    return tf.compat.v1.where(condition, tensor, tf.zeros_like(tensor))
+
+
+def per_sample(tensor):
+    """The axes of a tensor after the first, as an int tensor: rank 1 has none, so each entry is a sample."""
+    return tf.range(1, tf.rank(tensor)) if tensor.shape.rank is None else list(range(1, tensor.shape.rank))

@@ -1,7 +1,7 @@
 """Remake ../old_results: run every original script on TensorFlow 1.15.5 under the recorder.
 
     pip install "tensorflow==1.15.5" "protobuf<3.21" "numpy<1.19"     (Python 3.7)
-    python record_old_results.py
+    python record_old_results.py [FOLDER]
 
 Refuses any other TensorFlow: an old result is one that the old TensorFlow computed.
 """
@@ -9,6 +9,7 @@ import glob
 import os
 import subprocess
 import sys
+from multiprocessing.pool import ThreadPool
 
 EXAMPLES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORDER = os.path.join("..", "graphgrad", "golden", "recorder.py")
@@ -18,11 +19,14 @@ def main():
     import tensorflow
     if tensorflow.__version__ != "1.15.5":
         sys.exit("This is TensorFlow %s; old results are made on 1.15.5." % tensorflow.__version__)
-    for script in sorted(glob.glob(os.path.join(EXAMPLES, "*.py"))):
-        name = os.path.basename(script)
-        if not name.endswith("_graphgrad.py"):
-            output = os.path.join("old_results", name[:-len(".py")] + ".npz")
-            subprocess.check_call([sys.executable, RECORDER, "-o", output, name], cwd=EXAMPLES)
+    folder = os.path.abspath(sys.argv[1]) if sys.argv[1:] else os.path.join(EXAMPLES, "old_results")
+    scripts = [os.path.basename(path) for path in sorted(glob.glob(os.path.join(EXAMPLES, "*.py")))]
+
+    def record(name):
+        output = os.path.join(folder, name[:-len(".py")] + ".npz")
+        subprocess.check_call([sys.executable, RECORDER, name, "-o", output], cwd=EXAMPLES)
+
+    ThreadPool(2).map(record, [name for name in scripts if not name.endswith("_graphgrad.py")], chunksize=1)
 
 
 if __name__ == "__main__":

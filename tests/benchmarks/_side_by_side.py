@@ -1,4 +1,5 @@
 """Time functions in turn, A B C A B C ..., and print ratios of their medians: machines drift, ratios less so."""
+import gc
 import statistics
 import time
 
@@ -8,6 +9,7 @@ def medians(functions, rounds=7):
     times = {name: [] for name in functions}
     for turn in range(rounds + 1):
         for name, function in functions.items():
+            gc.collect()   # what one function leaves behind is not to be cleared in the time of the next
             start = time.perf_counter()
             function()
             if turn:

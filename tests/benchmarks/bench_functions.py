@@ -11,6 +11,7 @@ from tests.benchmarks._side_by_side import figure, medians
 
 def main():
     tf.disable_eager_execution()
+    tf.logging.set_verbosity(tf.logging.ERROR)   # tf.py_func is deprecated, at length
     values = np.random.RandomState(0).randn(256 * 1024).astype(np.float32)
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.Variable(values)

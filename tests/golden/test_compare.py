@@ -46,7 +46,8 @@ def test_recorded_twice_is_the_same(tmp_path, value):
 @pytest.mark.parametrize("new, old, kind", [
     (VALUES.astype(np.float64), VALUES, "dtype"),
     (VALUES[:, None], VALUES, "shape"),
-    (None, VALUES, "kind"),
+    (None, VALUES, "none"),
+    ("text", VALUES, "kind"),
     (np.array([1.0, np.nan, 3.0], np.float32), VALUES, "non-finite"),
     (np.array([np.inf], np.float32), np.array([-np.inf], np.float32), "non-finite"),
     (VALUES + np.float32(1e-4), VALUES, "values"),
@@ -136,7 +137,7 @@ def damaged(tmp_path, kind):
     ("missing", "There is no result file"), ("truncated", "truncated, or another kind of file"),
     ("text", "truncated, or another kind of file"), ("empty", "truncated, or another kind of file"),
     ("pickled", "truncated, or another kind of file"), ("foreign", "not a recording of graphgrad"),
-    ("newer", "recording of format 99, and this graphgrad reads up to 1"), ("other_json", "not a recording of graphgrad"),
+    ("newer", "recording of format 99, and this graphgrad reads up to 2"), ("other_json", "not a recording of graphgrad"),
     ("object", "truncated, or another kind of file")])
 def test_files_that_are_not_ours(tmp_path, kind, text):
     """One sentence with the file's name; nothing in it is executed."""
@@ -148,7 +149,6 @@ def test_a_failing_save_leaves_the_old_file(tmp_path):
     """Written to a temporary file, then renamed."""
     old = recording(tmp_path, "kept", [("y", VALUES)])
     recorder = Recorder()
-    recorder.arrays = {"bad/key": VALUES}
     recorder.meta["error"] = object()   # no JSON
     with pytest.raises(TypeError):
         recorder.save(old.path)
@@ -173,3 +173,105 @@ def test_comparing_files_imports_no_tensorflow(tmp_path):
         code = ("import sys, graphgrad.cli\ntry:\n    status = graphgrad.cli.main({!r})\nexcept SystemExit as e:\n"
                 "    status = e.code\nassert 'tensorflow' not in sys.modules\nsys.exit(status)".format(arguments))
         assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_an_array_that_claims_to_be_huge(tmp_path):
+    """One sentence, whatever the header says."""
+    import io
+    import zipfile
+    path = recording(tmp_path, "kept", [("y", VALUES)]).path
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10 ** 15,)})
+    huge = str(tmp_path / "huge.npz")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(huge, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, header.getvalue() if name == "run0000/000.npy" else old.read(name))
+    with pytest.raises(gg.ResultFileError, match="huge.npz: the array 'run0000/000' (is larger than the memory|cannot be read)"):
+        load(huge).array("run0000/000")
+
+
+@pytest.mark.parametrize("meta", [
+    {"variables": 3}, {"variables": [{"name": "v"}]}, {"overrides": "all"}, {"graphs": {}}], ids=str)
+def test_descriptions_of_another_kind(tmp_path, meta):
+    """JSON that is none of ours is refused when it is opened, not met later."""
+    path = str(tmp_path / "other.npz")
+    text = json.dumps(dict({"format": 2, "complete": True}, **meta)).encode()
+    np.savez(path, graphgrad=np.frombuffer(text, np.uint8))
+    with pytest.raises(gg.ResultFileError, match="its description is of another kind"):
+        load(path)
+
+
+@pytest.mark.parametrize("entry", [
+    {}, {"name": "y"}, {"name": "y", "kind": "array"}, {"name": 3, "kind": "none"}, {"name": "y", "kind": "strings", "dtype": "s",
+     "shape": [], "values": 1}, {"name": "y", "kind": "S", "parts": [{}]}, []], ids=str)
+def test_entries_of_another_kind(tmp_path, entry):
+    """The same for what a run is said to have fetched."""
+    path = str(tmp_path / "other.npz")
+    texts = {"graphgrad": {"format": 2, "complete": True}, "runs/0000": [{"fetches": [entry], "feeds": []}]}
+    np.savez(path, **{name: np.frombuffer(json.dumps(text).encode(), np.uint8) for name, text in texts.items()})
+    with pytest.raises(gg.ResultFileError, match="its description is of another kind"):
+        load(path)
+
+
+def test_the_first_format_is_read():
+    """Recordings without variables, seeds and graphs are still compared: every old result that there is."""
+    from graphgrad.golden.memory import InMemory
+    one = InMemory()
+    one.add_run([("y", VALUES)])
+    assert compare(one, one).same and compare(one, one).compared == 1
+
+
+@pytest.mark.parametrize("new, old, pairs", [
+    (["a:0", "b:0"], ["b:0", "a:0"], [(1, 0), (0, 1)]),
+    (["AddV2:0"], ["Add:0"], [(0, 0)]),
+    (["net/FusedBatchNormV3:0", "RealDiv_1"], ["Div_1", "net/FusedBatchNorm:0"], [(1, 0), (0, 1)]),
+    (["sequential/dense/kernel:0"], ["dense/kernel:0"], [(0, 0)]),
+    (["dense/kernel"], ["model/dense/kernel:0"], [(0, 0)]),
+    (["a/dense/kernel", "b/dense/kernel"], ["dense/kernel"], []),
+    (["Add_1"], ["Add_2"], []),
+    (["y", "y"], ["y", "y"], [(0, 0), (1, 1)]),
+], ids=str)
+def test_names_are_matched(new, old, pairs):
+    """Exactly, as TensorFlow renamed them, by their ends; never by guessing between two."""
+    from graphgrad.golden.names import match
+    assert match(new, old)[0] == pairs
+
+
+def test_tolerances_are_looked_up():
+    """A name before a pattern before a dtype; words of the command line; what makes no sense is refused."""
+    from graphgrad.golden.tolerances import Tolerances, parse
+    settings = parse(["float32=1,2", "loss*=3,4", "loss:0=5,6"])
+    tolerances = Tolerances(settings)
+    assert [tolerances.of(name, "float32") for name in ("y", "losses", "loss:0")] == [(1, 2), (3, 4), (5, 6)]
+    assert tolerances.of("y", "int32") is None and tolerances.of("y", "float64") == (0.0, 5e-14)
+    for word in ("loss", "=1,2", "loss=1", "loss=1,x", "loss=-1,2", "loss=1,inf"):
+        with pytest.raises(gg.GraphGradError, match="olerance"):
+            parse([word])
+
+
+@pytest.mark.parametrize("size", [10, 1 << 17, (1 << 17) + 3, 3 << 17])
+def test_blocks_give_what_the_whole_gives(size):
+    """The place, the count and the ratio, against the formula on the whole arrays; and NaN in the last block."""
+    from graphgrad.golden.values import compare_values
+    random = np.random.RandomState(size)
+    old = random.randn(size).astype(np.float32)
+    new = old + (1e-5 * random.randn(size)).astype(np.float32)
+    new[-1] = old[-1] + 1
+    wide_old, wide_new = old.astype(np.float64), new.astype(np.float64)
+    ratio = np.abs(wide_new - wide_old) / (1e-5 * np.abs(wide_old) + 5e-6 * np.abs(wide_old).max())
+    outcome = compare_values(new, old, (1e-5, 5e-6))
+    assert outcome.index == (size - 1,) and outcome.wrong == (ratio > 1).sum()
+    np.testing.assert_allclose(outcome.ratio, ratio.max())
+    new[-1] = np.nan
+    assert compare_values(new, old, (1e-5, 5e-6)).odd == (size - 1,)
+
+
+def test_reports_that_cannot_be_written(tmp_path, capsys):
+    """One sentence, exit status 2; where they can, all three are."""
+    from graphgrad.cli import main
+    path = recording(tmp_path, "one", [("y", VALUES)]).path
+    assert main(["compare", path, path, "--html", str(tmp_path / "no" / "x.html")]) == 2
+    assert "x.html cannot be written: No such file or directory." in capsys.readouterr().err
+    words = [word for kind in ("json", "junit", "html") for word in ("--" + kind, str(tmp_path / ("r." + kind)))]
+    assert main(["compare", path, path] + words) == 0
+    assert all((tmp_path / ("r." + kind)).stat().st_size > 100 for kind in ("json", "junit", "html"))

@@ -1,0 +1,202 @@
+"""check_gradient passes what is right, catches what is off by 0.001, and says where and which op."""
+import numpy as np
+import pytest
+from conftest import tf
+
+import graphgrad as gg
+from graphgrad import rules
+
+RANDOM = np.random.RandomState(11)
+X = RANDOM.uniform(0.1, 0.9, [3, 4]) * RANDOM.choice([-1, 1], [3, 4]) + RANDOM.choice([0, 2], [3, 4])
+
+
+def test_ordinary_functions():
+    """TensorFlow's own gradients: of one input and of two, one output and two, with an integer beside; a result to look at."""
+    result = gg.check_gradient(lambda x: tf.nn.relu(x) ** 2 + tf.tanh(x), X)
+    assert result.entries == 12 and result.difference <= result.allowed < 1e-4 and result.overridden == []
+    gg.check_gradient(lambda a, b, i: [tf.matmul(a, b), tf.gather(b, i)], [X, X.T, np.array([0, 1])])
+    gg.check_gradient(lambda x: tf.nn.relu(x), X.astype(np.float32))   # becomes float64
+
+
+def off_by_a_thousandth(op, grad):
+    return 1.001 * gg.original_gradient(op, grad)[0]
+
+
+def test_a_wrong_override_is_caught():
+    """The message says where, how much, what is allowed, and which operation is off, with its file and line."""
+    override = gg.override_gradients({"Tanh": off_by_a_thousandth})
+    with pytest.raises(gg.CheckError) as caught:
+        gg.check_gradient(lambda x: tf.sigmoid(2.0 * tf.tanh(x)), X, override=override)
+    text = str(caught.value)
+    assert text.startswith("Gradient at entry [") and "they differ by" in text and "allowed is" in text
+    assert "By itself, off is 'Tanh' (type Tanh, gradient off_by_a_thousandth at " in text and "test_checks.py:" in text
+    assert "declare_surrogate" in text
+    with pytest.raises(gg.CheckError, match="entry .* of input 0"):
+        gg.check_gradient(lambda x: tf.tanh(x), X, override=gg.override_gradients({"Tanh": lambda op, grad: None and grad or [None]}))
+
+
+@pytest.mark.parametrize("rule, forward", [
+    (rules.straight_through, tf.sign), (rules.straight_through, tf.round), (rules.straight_through_clipped_input(1.0), tf.sign),
+    (rules.approx_sign, tf.sign), (rules.swish_sign(), tf.sign), (rules.tanh_surrogate, tf.sign), (rules.spike(), tf.sign),
+    (rules.beta_smooth(2.0), tf.nn.relu), (rules.zero, tf.nn.relu), (rules.reverse(0.3), tf.identity), (rules.scale(3.0), tf.identity),
+    (rules.straight_through_interval(0, 1), tf.round), (rules.substitute(tf.tanh), tf.sign),
+    (rules.lower_bound("identity"), lambda x: tf.maximum(x, 0.5)), (rules.lower_bound("disconnected"), lambda x: tf.maximum(x, 0.5))])
+def test_rules_are_the_derivative_of_their_surrogates(rule, forward):
+    """In a network: what is behind the op sees its real output, what is before it the surrogate's slope."""
+    with tf.Graph().as_default():
+        op_type = forward(tf.placeholder(tf.float32, [2])).op.type
+    result = gg.check_gradient(lambda x: tf.sigmoid(tf.square(forward(tf.tanh(x) + x)) * x), X,
+                               override=gg.override_gradients({op_type: rule}), order=2)
+    assert len(result.overridden) == 1
+
+
+@pytest.mark.parametrize("rule", [rules.smoothed_max_pool, rules.smoothed_max_pool_l2()], ids=["average", "l2"])
+def test_pooling_rules_are_the_derivative_of_their_surrogates(rule):
+    """A surrogate reads the attributes of its op."""
+    gg.check_gradient(lambda x: tf.square(tf.nn.max_pool2d(x, [1, 3, 2, 1], [1, 2, 2, 1], "SAME")), RANDOM.randn(1, 5, 4, 2),
+                      override=gg.override_gradients({"MaxPool": rule}))
+
+
+@pytest.mark.parametrize("name, function", [
+    ("sign_ste", gg.ops.sign_ste), ("approx_sign", gg.ops.approx_sign), ("swish_sign", gg.ops.swish_sign), ("round_ste", gg.ops.round_ste),
+    ("magnitude_aware_sign", gg.ops.magnitude_aware_sign), ("spike", gg.ops.spike), ("binarize", gg.ops.binarize),
+    ("ternarize", lambda x: gg.ops.ternarize(x, method="twn")), ("flip_gradient", lambda x: gg.ops.flip_gradient(x, 0.3)),
+    ("dorefa_weights", lambda x: gg.ops.dorefa_weights(x, 2)),
+    ("dorefa_weights max stopped", lambda x: gg.ops.dorefa_weights(x, 2, differentiate_max=False)),
+    ("dorefa_activations", lambda x: gg.ops.dorefa_activations(x, 2)), ("bernoulli_ste", gg.ops.bernoulli_ste),
+    ("categorical_ste", gg.ops.categorical_ste), ("gumbel_softmax hard", lambda x: gg.ops.gumbel_softmax(x, hard=True, seed=1)),
+    ("argmax_ste", gg.ops.argmax_ste), ("top_k_ste", lambda x: gg.ops.top_k_ste(x, 2)), ("soft_round", lambda x: gg.ops.soft_round(x, 3.0)),
+    ("skip_gradient", gg.ops.skip_gradient(lambda x: tf.reshape(tf.floor(x), [12]))),
+    ("bpda", gg.ops.bpda(tf.floor, substitute=tf.square)), ("recompute", gg.ops.recompute(tf.tanh))])
+def test_ops_are_what_they_claim(name, function):
+    """gg.ops against their surrogates; a sample is held while differences are taken."""
+    if name.startswith("gumbel"):
+        gg.check_gradient(function, X, entries=False, rtol=np.inf)   # its noise is drawn anew: that it builds is all
+        return
+    gg.check_gradient(lambda x: tf.square(function(x)) * 3.0, X)
+
+
+def test_functions_with_gradient():
+    """py_func_with_grad and tf_func_with_grad: right ones pass, wrong ones are named."""
+    def right(op, grad):
+        return 2.0 * op.inputs[0] * grad
+
+    def wrong(op, grad):
+        return 2.002 * op.inputs[0] * grad
+
+    for build in (lambda x, grad: gg.py_func_with_grad(np.square, [x], tf.float64, grad=grad, output_shapes=lambda x: x),
+                  lambda x, grad: gg.tf_func_with_grad(tf.square, [x], grad=grad)):
+        gg.check_gradient(lambda x, build=build: tf.tanh(build(x, right)), X, order=2)
+        with pytest.raises(gg.CheckError, match="off is '.*' .*wrong at .*test_checks.py"):
+            gg.check_gradient(lambda x, build=build: tf.tanh(build(x, wrong)), X)
+
+
+def test_a_surrogate_of_ones_own():
+    """declare_surrogate on a user's rule: right passes, a wrong declaration is caught."""
+    @gg.declare_surrogate(lambda op, x: 3.0 * tf.sin(x))
+    def rule(op, grad):
+        return 3.0 * tf.cos(op.inputs[0]) * grad
+
+    gg.check_gradient(tf.sign, X, override=gg.override_gradients({"Sign": rule}))
+
+    @gg.declare_surrogate(lambda op, x: 3.003 * tf.sin(x))
+    def lying(op, grad):
+        return 3.0 * tf.cos(op.inputs[0]) * grad
+
+    with pytest.raises(gg.CheckError, match="lying"):
+        gg.check_gradient(tf.sign, X, override=gg.override_gradients({"Sign": lying}))
+
+
+def test_op_types_as_values():
+    """{"Sign": "Identity"} claims to be the identity."""
+    gg.check_gradient(lambda x: tf.square(tf.sign(x) + x), X, override=gg.override_gradients({"Sign": "Identity"}))
+
+
+def test_a_rule_of_nothing():
+    """guided departs from the derivative and is the derivative of nothing: said, not passed."""
+    with pytest.raises(gg.CheckError, match="graphgrad.guided|guided at .*declare_surrogate"):
+        gg.check_gradient(lambda x: tf.nn.relu(x), X, override=gg.guided_backprop())
+
+
+def test_stop_gradient_is_a_constant():
+    """A stop_gradient of the user's own is held at its value; those inside of a tf_func_with_grad are not."""
+    gg.check_gradient(lambda x: tf.stop_gradient(tf.reduce_mean(tf.abs(x))) * x + tf.stop_gradient(tf.sign(x) - x), X)
+
+
+def test_on_tensors_of_a_graph():
+    """Overridden graphs as they stand: in float64, in float32 with two digits, in the caller's session, in on()."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        for dtype in (tf.float64, tf.float32):
+            x, w = tf.placeholder(dtype, [None, 4]), tf.Variable(tf.cast(tf.constant(RANDOM.randn(4, 2)), dtype))
+            with gg.straight_through("Sign"):
+                y = tf.tanh(tf.matmul(tf.sign(x), w))
+            session.run(w.initializer)
+            result = gg.check_gradient(y, x, feed_dict={x: X}, session=session)
+            assert len(result.overridden) == 1
+            gg.check_gradient(y, x, feed_dict={x: X}, order=2)   # the current session
+        z = tf.nn.relu(x)
+        with gg.override_gradients({"Relu": rules.beta_smooth(2.0)}).on(graph, where=z.op.name):
+            assert gg.check_gradient(z, x, feed_dict={x: X}).overridden == [z.op.name]
+        gg.check_gradient(z, x, feed_dict={x: X})
+
+
+def test_second_order_is_checked():
+    """A rule whose value is right and whose own gradient is cut is caught at order 2 alone."""
+    def cut(op, grad):
+        return tf.stop_gradient(1 - tf.square(op.outputs[0])) * grad
+
+    def cut_by_a_function(op, grad):
+        slope = gg.tf_func_with_grad(lambda y: 1 - tf.square(y), [op.outputs[0]], grad=lambda op, grad: 0.0 * grad)
+        return slope * grad
+
+    override = gg.override_gradients({"Tanh": cut_by_a_function})
+    gg.check_gradient(tf.tanh, X, override=override)
+    with pytest.raises(gg.CheckError, match="^Gradient of the gradient (at|along) "):
+        gg.check_gradient(tf.tanh, X, override=override, order=2)
+    gg.check_gradient(tf.tanh, X, override=gg.override_gradients({"Tanh": cut}))
+
+
+def test_a_changed_forward():
+    """An override during which the forward builds something else is caught."""
+    calls = []
+
+    def moody(x):
+        calls.append(x)
+        return x * len(calls)
+
+    with pytest.raises(gg.CheckError, match="The forward is not the same under Override"):
+        gg.check_gradient(moody, X, override=gg.override_gradients({"Mul": lambda op, grad: gg.original_gradient(op, grad)}))
+
+
+def test_bodies_are_refused(control_flow):
+    """An op in a body cannot be fed: one with a surrogate there is refused, not passed."""
+    def looped(x):
+        return tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.sign(v) + v), [0, x])[1]
+
+    with pytest.raises((gg.OverrideError, gg.CheckError)):   # 1.15 has no body to look into: the difference shows
+        gg.check_gradient(looped, X, override=gg.straight_through("Sign"))
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: gg.check_gradient(tf.sign, [np.array([1, 2])]), TypeError, "none of the inputs is floating"),
+    (lambda: gg.check_gradient(tf.sign, X, order=3), ValueError, "order must be 1 or 2, but got 3"),
+    (lambda: gg.check_gradient(lambda x: tf.argmax(x), X), TypeError, "must return floating tensors"),
+    (lambda: gg.check_gradient(tf.sign, X, feed_dict={}), TypeError, "feed_dict and session are for tensors")])
+def test_bad_arguments(call, error, text):
+    """One sentence."""
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_half_precision_tensors_are_refused():
+    """float16 has no digits for differences."""
+    with tf.Graph().as_default():
+        x = tf.constant([1.0], tf.float16)
+        with pytest.raises(TypeError, match="takes float64 or float32 tensors, but .* has float16"):
+            gg.check_gradient(tf.sign(x), x)
+
+
+def test_values_that_are_not_finite():
+    """A NaN is a failure, not a pass."""
+    with pytest.raises(gg.CheckError, match="nan"):
+        gg.check_gradient(lambda x: tf.sqrt(x), np.array([-1.0, 1.0]))
