@@ -345,7 +345,8 @@ def _record_binding(op_name, inputs, attrs, results, *more):
         # Not bound yet: tf.device(None) hid it, and TensorFlow's own map has tagged it.
         name = tag_of(op)
         gradient = registered_gradient(name) if name and not name.startswith("CustomGradient-") else None
-    if gradient is None:
+    # An override in TF 1's own spelling is not for tapes, which have never looked at it: old numbers depend on that.
+    if gradient is None or getattr(getattr(gradient, "gradient", None), "for_tapes", True) is False:
         return _record_gradient(op_name, inputs, attrs, results, *more)
     refuse_forward_mode(inputs, "the operation {!r} (type {})".format(op.name, op.type))
 

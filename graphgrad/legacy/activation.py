@@ -106,6 +106,7 @@ def complete():
 
 def import_quietly():
     """Import TensorFlow without its start-up notices, of which 2.21 writes some whatever the log level."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
     with tempfile.TemporaryFile() as notices, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -297,7 +297,7 @@ def _cut(op):
     try:
         gradient = _tf.registered_gradient(_tf.tag_of(op) or op.type)
     except KeyError:
-        return None if _tf.has_bodies(op) else "has no gradient registered"
+        return None if _tf.has_bodies(op.type) else "has no gradient registered"
     if gradient is None:
         return "is registered as not differentiable"
     if op.type in _GIVES_NONE and _tf.tag_of(op) is None:

@@ -11,9 +11,10 @@ import sys
 import weakref
 
 from .. import _tf
+from ..blocks import Block
 from ..errors import RegistrationError
 from ..op_types import close_op_types, relatives
-from ..overrides import Choice, Override, _Block
+from ..overrides import Choice, Override
 from ..registry import GradientRecord, gradients
 from ..report import GraphLog, place_in_graph
 from .catalogue import note
@@ -137,7 +138,7 @@ def _put_back():
 @contextlib.contextmanager
 def _block(graph, op_type_map, place):
     override = LegacyOverride(op_type_map, place, graph)
-    block = _Block(override, graph)
+    block = Block(override, graph)
     for choice in override.choices.values():
         if isinstance(choice.gradient.record, GradientRecord):
             choice.gradient.record.observers.add(block.log)
@@ -266,7 +267,12 @@ class _CountingLog(GraphLog):
 
 
 class _LateGradient:
-    """A gradient looked up by name when an operation is built, else when it is differentiated, as TF 1 does."""
+    """A gradient looked up by name when an operation is built, else when it is differentiated, as TF 1 does.
+
+    A GradientTape in the same graph does not see it, as in TF 1: the run says that no gradient used the override.
+    """
+
+    for_tapes = False
 
     def __init__(self, name):
         self.name = name

@@ -8,9 +8,9 @@ import types
 
 from ..errors import UsageError
 from . import notebooks, python2
-from .activation import activate
+from .activation import activate, import_quietly
 
-__all__ = ["activate", "check_script", "run_module", "run_script"]
+__all__ = ["activate", "check_script", "import_quietly", "run_module", "run_script"]
 
 
 def check_script(path, translate=True):
