@@ -390,7 +390,7 @@ def _refuse_bodies(path, steps):
             if step.node in between:
                 _refuse(step)
     for op in path:
-        for body in _tf.bodies_of(op) if _tf.has_bodies(op) else ():
+        for body in _tf.bodies_of(op) if _tf.has_bodies(op.type) else ():
             for inner, _ in _tf.operations_with_bodies(body.graph) if body.graph is not None else ():
                 step = _Step(inner)
                 if step.surrogate is not None:

@@ -39,11 +39,11 @@ def network():
     return models.Model(inputs=image_input, outputs=output)
 
 
-def gradient(model, images):
+def gradient(model, images, name):
     with tf.GradientTape() as tape:
         tape.watch(images)
         score = model(images, training=False)[:, 1]
-    return tape.gradient(score, images)
+    return tf.identity(tape.gradient(score, images), name=name)
 
 
 # Answer 1.
@@ -69,13 +69,13 @@ if __name__ == "__main__":
     with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
         images = tf.constant(image)
         model = network()
-        ordinary = gradient(model, images)
+        ordinary = gradient(model, images, "ordinary")
         with graph.gradient_override_map({'Relu': 'GuidedRelu'}):
-            answer_1 = gradient(model, images)
+            answer_1 = gradient(model, images, "answer_1")
         for layer in [layer for layer in model.layers[1:] if hasattr(layer, 'activation')]:
             if layer.activation == tf.keras.activations.relu:
                 layer.activation = guidedRelu
-        answer_2 = gradient(model, images)
+        answer_2 = gradient(model, images, "answer_2")
         session.run(tf.compat.v1.global_variables_initializer())
         ordinary, answer_1, answer_2 = session.run([ordinary, answer_1, answer_2])
     print("answer 1 is the ordinary gradient:", bool((answer_1 == ordinary).all()))

@@ -15,9 +15,9 @@ image = np.random.RandomState(0).rand(1, question.SIZE, question.SIZE, 3).astype
 with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     images = tf.constant(image)
     model = question.network()
-    before = question.gradient(model, images)
-    answer = question.gradient(gg.override_gradients({"Relu": "GuidedRelu"})(model), images)
-    after = question.gradient(model, images)
+    before = question.gradient(model, images, "ordinary")
+    answer = question.gradient(gg.override_gradients({"Relu": "GuidedRelu"})(model), images, "answer_2")
+    after = question.gradient(model, images, "answer_1")
     session.run(tf.compat.v1.global_variables_initializer())
     before, after, answer = session.run([before, after, answer])
 print("the model itself is as it was:", bool((before == after).all()))

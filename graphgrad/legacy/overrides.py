@@ -53,6 +53,10 @@ def install():
     def gradient_override_map(graph, op_type_map):
         if _asked_by_tensorflow(sys._getframe(1)) or not _is_map(op_type_map):
             return original_map(graph, op_type_map)
+        if _tf.is_defun(graph):   # ordinary in TF 1 too
+            note("An override inside a Defun, at {}, has no effect: TensorFlow differentiates a Defun in C++ and asks "
+                 "no gradient function.".format(_place(sys._getframe(1))))
+            return original_map(graph, op_type_map)
         return _block(graph, op_type_map, _place(sys._getframe(1)))
 
     for module in homes["modules"]:
