@@ -4,8 +4,11 @@ Argument order is that of the public original where there is one, which each nam
 and return tensors of the same dtype (and shape, unless they say otherwise); in eager mode they are traced at each
 call. The gradients are rules of ``graphgrad.rules``; ``check_gradient`` knows what they claim to be.
 """
+from typing import Any, Callable, Optional
+
 from . import rules
 from ._tf import tf, v1
+from ._types import Tensor, TensorLike
 from .functions import tf_func_with_grad
 from .rules._kinds import bits
 from .rules.relevance import PAIRED
@@ -16,7 +19,7 @@ _FULL_PRECISION = 32   # DoReFa's way to say "do not quantise"
 
 # --- The gradient steered, nothing done to the value ------------------------------------------------------
 
-def flip_gradient(x, l=1.0):   # noqa: E741 (the original's name)
+def flip_gradient(x: TensorLike, l: Any = 1.0) -> Tensor:   # noqa: E741 (the original's name)
     """The identity, whose gradient is ``-l * g``: gradient reversal.
 
     Args:
@@ -28,22 +31,22 @@ def flip_gradient(x, l=1.0):   # noqa: E741 (the original's name)
     return _ruled("flip_gradient", tf.identity, x, rules.reverse(l))
 
 
-def scale_gradient(x, factor):
+def scale_gradient(x: TensorLike, factor: Any) -> Tensor:
     """The identity, whose gradient is ``factor * g``. ``factor`` as in flip_gradient. See rules.scale."""
     return _ruled("scale_gradient", tf.identity, x, rules.scale(factor))
 
 
-def clip_gradient(x, clip_value_min, clip_value_max):
+def clip_gradient(x: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Tensor:
     """The identity, whose gradient is clipped entry by entry; called as tf.clip_by_value. See rules.clip_by_value."""
     return _ruled("clip_gradient", tf.identity, x, rules.clip_by_value(clip_value_min, clip_value_max))
 
 
-def clip_gradient_by_norm(x, clip_norm):
+def clip_gradient_by_norm(x: TensorLike, clip_norm: TensorLike) -> Tensor:
     """The identity, whose gradient is shortened to a norm; called as tf.clip_by_norm. See rules.clip_by_norm."""
     return _ruled("clip_gradient_by_norm", tf.identity, x, rules.clip_by_norm(clip_norm))
 
 
-def dorefa_gradients(x, k, seed=None):
+def dorefa_gradients(x: TensorLike, k: int, seed: Optional[int] = None) -> Tensor:
     """The identity, whose gradient is quantised to k bits per sample, with noise; k = 32 leaves it as it is.
 
     Args:
@@ -58,7 +61,8 @@ def dorefa_gradients(x, k, seed=None):
     return _ruled("dorefa_gradients", tf.identity, x, rules.dorefa_gradients(k, seed=seed))
 
 
-def lower_bound(inputs, bound, gradient="identity_if_towards", name="lower_bound"):
+def lower_bound(inputs: TensorLike, bound: TensorLike, gradient: str = "identity_if_towards",
+                name: str = "lower_bound") -> Tensor:
     """``max(inputs, bound)`` with a gradient that can lead inputs back above the bound.
 
     Args:
@@ -72,14 +76,15 @@ def lower_bound(inputs, bound, gradient="identity_if_towards", name="lower_bound
     return _bounded(tf.maximum, rules.lower_bound(gradient), inputs, bound, name)
 
 
-def upper_bound(inputs, bound, gradient="identity_if_towards", name="upper_bound"):
+def upper_bound(inputs: TensorLike, bound: TensorLike, gradient: str = "identity_if_towards",
+                name: str = "upper_bound") -> Tensor:
     """``min(inputs, bound)`` with a gradient that can lead inputs back below the bound; as lower_bound."""
     return _bounded(tf.minimum, rules.upper_bound(gradient), inputs, bound, name)
 
 
 # --- Signs and steps --------------------------------------------------------------------------------------
 
-def sign_ste(x, clip_value=1.0):
+def sign_ste(x: TensorLike, clip_value: Optional[float] = 1.0) -> Tensor:
     """The sign of x, with 0 as +1; straight-through where ``|x| <= clip_value``, everywhere if that is None.
 
     Source: larq's ste_sign; arXiv:1602.02830. See rules.straight_through_clipped_input.
@@ -87,17 +92,17 @@ def sign_ste(x, clip_value=1.0):
     return _ruled("sign_ste", _sign, x, _clipped(clip_value))
 
 
-def approx_sign(x):
+def approx_sign(x: TensorLike) -> Tensor:
     """The sign of x, with 0 as +1; gradient ``2 * (1 - |x|) * g`` within 1. Source: larq's; see rules.approx_sign."""
     return _ruled("approx_sign", _sign, x, rules.approx_sign)
 
 
-def swish_sign(x, beta=5.0):
+def swish_sign(x: TensorLike, beta: float = 5.0) -> Tensor:
     """The sign of x, with 0 as +1; gradient of SignSwish. Source: larq's; see rules.swish_sign."""
     return _ruled("swish_sign", _sign, x, rules.swish_sign(beta))
 
 
-def magnitude_aware_sign(x, clip_value=1.0):
+def magnitude_aware_sign(x: TensorLike, clip_value: float = 1.0) -> Tensor:
     """The sign of x, with 0 as +1, times the mean of ``|x|`` over all but the last axis.
 
     Source: larq's MagnitudeAwareSign; arXiv:1808.00278. See rules.magnitude_aware.
@@ -105,12 +110,12 @@ def magnitude_aware_sign(x, clip_value=1.0):
     return _ruled("magnitude_aware_sign", lambda x: mean_size(x) * _sign(x), x, rules.magnitude_aware(clip_value))
 
 
-def heaviside_ste(x, clip_value=1.0):
+def heaviside_ste(x: TensorLike, clip_value: Optional[float] = 1.0) -> Tensor:
     """1 where ``x > 0``, else 0; straight-through where ``|x| <= clip_value``, everywhere if None. Source: larq's."""
     return _ruled("heaviside_ste", _step, x, _clipped(clip_value))
 
 
-def spike(v, gamma=0.3):
+def spike(v: TensorLike, gamma: float = 0.3) -> Tensor:
     """1 where ``v > 0``, else 0: a neuron's spike; gradient ``gamma * max(1 - |v|, 0) * g``.
 
     Source: LSNN-official's SpikeFunction(v_scaled, dampening_factor); arXiv:1803.09574. See rules.spike.
@@ -118,12 +123,12 @@ def spike(v, gamma=0.3):
     return _ruled("spike", _step, v, rules.spike(gamma))
 
 
-def threshold_ste(x, threshold):
+def threshold_ste(x: TensorLike, threshold: TensorLike) -> Tensor:
     """1 where ``x > threshold``, else 0; straight-through to x. The threshold (a number or tensor) gets no gradient."""
     return _ruled("threshold_ste", lambda x: tf.cast(x > threshold, x.dtype), x, rules.straight_through)
 
 
-def binarize(w, method="bwn"):
+def binarize(w: TensorLike, method: str = "bwn") -> Tensor:
     """Weights of two values.
 
     Args:
@@ -141,7 +146,8 @@ def binarize(w, method="bwn"):
     raise ValueError("binarize: method must be 'bwn' or 'xnor', but got {!r}.".format(method))
 
 
-def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
+def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq", wp: Optional[TensorLike] = None,
+              wn: Optional[TensorLike] = None, clip_value: Optional[float] = 1.0) -> Tensor:
     """Weights of three values.
 
     Args:
@@ -183,7 +189,7 @@ def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
 
 # --- Rounding and quantisers ------------------------------------------------------------------------------
 
-def round_ste(x, offset=None):
+def round_ste(x: TensorLike, offset: Optional[TensorLike] = None) -> Tensor:
     """Rounding, halves to even; or to the whole numbers plus an offset. Straight-through.
 
     Source: tensorflow/compression's round_st(inputs, offset). The offset gets no gradient.
@@ -193,7 +199,7 @@ def round_ste(x, offset=None):
     return _ruled("round_ste", lambda x: tf.round(x - offset) + offset, x, rules.straight_through)
 
 
-def soft_round(x, alpha, eps=1e-3):
+def soft_round(x: TensorLike, alpha: TensorLike, eps: float = 1e-3) -> Tensor:
     """A differentiable approximation of rounding, with its true gradient: the larger alpha, the closer.
 
     ``m + tanh(alpha * (x - m)) / (2 * tanh(alpha / 2))``, ``m = floor(x) + 1/2``; x itself where ``alpha < eps``.
@@ -213,7 +219,7 @@ def soft_round(x, alpha, eps=1e-3):
     return tf.compat.v2.where(alpha < eps, x, rounded)
 
 
-def dorefa_weights(x, k, differentiate_max=True):
+def dorefa_weights(x: TensorLike, k: int, differentiate_max: bool = True) -> Tensor:
     """Weights in k bits between -1 and 1: ``2 q(tanh(x) / (2 max|tanh(x)|) + 1/2) - 1``; q is straight-through.
 
     Args:
@@ -236,7 +242,7 @@ def dorefa_weights(x, k, differentiate_max=True):
     return 2 * _quantized(squashed * (0.5 / largest) + 0.5, k) - 1
 
 
-def dorefa_activations(x, k, clip=True):
+def dorefa_activations(x: TensorLike, k: int, clip: bool = True) -> Tensor:
     """Activations in k bits between 0 and 1: ``round(clip(x, 0, 1) * n) / n``, ``n = 2 ** k - 1``.
 
     Args:
@@ -261,7 +267,8 @@ def _quantized(x, k):
     return _ruled("quantize", lambda x: tf.round(x * n) / n, x, rules.straight_through)
 
 
-def quantize_ste(quantizer, minimum=None, maximum=None):
+def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = None,
+                 maximum: Optional[float] = None) -> Callable[[Any], Any]:
     """Make a quantiser of your own straight-through.
 
     Args:
@@ -280,7 +287,7 @@ def quantize_ste(quantizer, minimum=None, maximum=None):
 
 # --- Samples and choices ----------------------------------------------------------------------------------
 
-def bernoulli_ste(p, seed=None):
+def bernoulli_ste(p: TensorLike, seed: Optional[int] = None) -> Tensor:
     """A sample of 0 and 1 with probability p of 1; straight-through to p.
 
     Args:
@@ -293,7 +300,7 @@ def bernoulli_ste(p, seed=None):
         tf.random.uniform(tf.shape(p), dtype=p.dtype, seed=seed) < p, p.dtype), p, rules.straight_through)
 
 
-def categorical_ste(logits, seed=None):
+def categorical_ste(logits: TensorLike, seed: Optional[int] = None) -> Tensor:
     """A sample of ``softmax(logits)`` over the last axis, one-hot; the gradient is that of the softmax.
 
     Args:
@@ -306,7 +313,8 @@ def categorical_ste(logits, seed=None):
     return _ruled("categorical_ste", forward, logits, rules.substitute(tf.nn.softmax))
 
 
-def gumbel_softmax(logits, temperature=1.0, hard=False, seed=None):
+def gumbel_softmax(logits: TensorLike, temperature: TensorLike = 1.0, hard: bool = False,
+                   seed: Optional[int] = None) -> Tensor:
     """A relaxed sample of ``softmax(logits)``: ``softmax((logits + gumbel noise) / temperature)``; its true gradient.
 
     Args:
@@ -326,7 +334,7 @@ def gumbel_softmax(logits, temperature=1.0, hard=False, seed=None):
     return _ruled("gumbel_softmax", lambda y: _one_hot(y, -1), relaxed, rules.straight_through)
 
 
-def argmax_ste(x, axis=-1):
+def argmax_ste(x: TensorLike, axis: int = -1) -> Tensor:
     """The largest entry along an axis as a one-hot tensor of x's shape (the first of equals); straight-through.
 
     For the gradient of a softmax in its place: ``bpda(..., substitute=tf.nn.softmax)``, or ``gumbel_softmax``.
@@ -334,7 +342,7 @@ def argmax_ste(x, axis=-1):
     return _ruled("argmax_ste", lambda x: _one_hot(x, axis), x, rules.straight_through)
 
 
-def top_k_ste(x, k):
+def top_k_ste(x: TensorLike, k: int) -> Tensor:
     """1 at the k largest entries along the last axis, else 0 (the first of equals); straight-through."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ValueError("top_k_ste: k must be an int from 1, but got {!r}.".format(k))
@@ -365,7 +373,7 @@ def _gumbel(logits, seed):
 
 # --- Functions with the gradient of another ---------------------------------------------------------------
 
-def skip_gradient(f):
+def skip_gradient(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a function whose backward is the identity: g passes f as if it were not there.
 
     Args:
@@ -411,7 +419,8 @@ def skip_gradient(f):
     return skipping
 
 
-def bpda(f, backward=None, substitute=None):
+def bpda(f: Callable[..., Any], backward: Optional[Callable[..., Any]] = None,
+         substitute: Optional[Callable[..., Any]] = None) -> Callable[..., Any]:
     """Make a function whose backward is given by hand, or is that of another function.
 
     Args:
@@ -430,7 +439,7 @@ def bpda(f, backward=None, substitute=None):
     return lambda *tensors: tf_func_with_grad(f, list(tensors), grad=rule, name="bpda")
 
 
-def recompute(f):
+def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function whose backward runs f again instead of keeping what it computed: memory for time.
 
     Args:
@@ -449,7 +458,7 @@ def recompute(f):
 
 # --- Pairs for DeepLIFT -----------------------------------------------------------------------------------
 
-def paired(x, baseline):
+def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
     """Samples and baselines in one batch, for the DeepLIFT rules: give this to the network, under ``deeplift()``.
 
     Args:
@@ -464,7 +473,7 @@ def paired(x, baseline):
     return tf.concat([x, tf.zeros_like(x) + baseline], 0, name=PAIRED)
 
 
-def contributions(gradient, pair):
+def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
     """What each entry contributes, from the gradient to a pair: ``gradient * (x - baseline)``, [n, ...]."""
     multiplier, _ = tf.split(gradient, 2)
     x, baseline = tf.split(pair, 2)
