@@ -32,17 +32,23 @@ def flip_gradient(x: TensorLike, l: Any = 1.0) -> Tensor:   # noqa: E741 (the or
 
 
 def scale_gradient(x: TensorLike, factor: Any) -> Tensor:
-    """The identity, whose gradient is ``factor * g``. ``factor`` as in flip_gradient. See rules.scale."""
+    """The identity, whose gradient is ``factor * g``; x and ``factor`` as x and l in flip_gradient. See rules.scale."""
     return _ruled("scale_gradient", tf.identity, x, rules.scale(factor))
 
 
-def clip_gradient(x: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike) -> Tensor:
-    """The identity, whose gradient is clipped entry by entry; called as tf.clip_by_value. See rules.clip_by_value."""
+def clip_gradient(x: TensorLike, clip_value_min: float, clip_value_max: float) -> Tensor:
+    """The identity of x, whose gradient is clipped entry by entry to ``[clip_value_min, clip_value_max]``, two numbers.
+
+    Called as tf.clip_by_value. See rules.clip_by_value.
+    """
     return _ruled("clip_gradient", tf.identity, x, rules.clip_by_value(clip_value_min, clip_value_max))
 
 
-def clip_gradient_by_norm(x: TensorLike, clip_norm: TensorLike) -> Tensor:
-    """The identity, whose gradient is shortened to a norm; called as tf.clip_by_norm. See rules.clip_by_norm."""
+def clip_gradient_by_norm(x: TensorLike, clip_norm: float) -> Tensor:
+    """The identity of x, whose gradient is shortened to a norm of at most ``clip_norm``, a number.
+
+    Called as tf.clip_by_norm. See rules.clip_by_norm.
+    """
     return _ruled("clip_gradient_by_norm", tf.identity, x, rules.clip_by_norm(clip_norm))
 
 
@@ -103,7 +109,7 @@ def swish_sign(x: TensorLike, beta: float = 5.0) -> Tensor:
 
 
 def magnitude_aware_sign(x: TensorLike, clip_value: float = 1.0) -> Tensor:
-    """The sign of x, with 0 as +1, times the mean of ``|x|`` over all but the last axis.
+    """The sign of x, with 0 as +1, times the mean of ``|x|`` over all but the last axis; clip_value as in sign_ste.
 
     Source: larq's MagnitudeAwareSign; arXiv:1808.00278. See rules.magnitude_aware.
     """
@@ -124,7 +130,10 @@ def spike(v: TensorLike, gamma: float = 0.3) -> Tensor:
 
 
 def threshold_ste(x: TensorLike, threshold: TensorLike) -> Tensor:
-    """1 where ``x > threshold``, else 0; straight-through to x. The threshold (a number or tensor) gets no gradient."""
+    """1 where ``x > threshold``, else 0; straight-through to x. The threshold (a number or tensor) gets no gradient.
+
+    Source: arXiv:1308.3432.
+    """
     return _ruled("threshold_ste", lambda x: tf.cast(x > threshold, x.dtype), x, rules.straight_through)
 
 
@@ -136,6 +145,9 @@ def binarize(w: TensorLike, method: str = "bwn") -> Tensor:
         method: "bwn": ``E * sign(w)``, E the mean of ``|w|`` over all of them; straight-through, E held constant.
             "xnor": ``a * sign(w)``, a the mean of ``|w|`` per output channel; gradient
             ``g * (1 / n + a * 1[|w| <= 1])``, see rules.xnor. In both, the sign of 0 is +1.
+
+    Raises:
+        ValueError: another method.
 
     Source: arXiv:1603.05279; "bwn" is tensorpack's fw at 1 bit.
     """
@@ -160,6 +172,9 @@ def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq"
             scope, which begins at 1.
         wn: "ttq": the scale below; likewise, "Wn".
         clip_value: "twn": see there.
+
+    Raises:
+        ValueError: another method, or a thresh for "ttq" that is no number from 0 to 1.
 
     Source: tensorpack's ternarize(x, thresh), arXiv:1612.01064 (at ``|x|`` equal to the threshold it gives an
     unscaled 1; here 0, as in the paper); larq's ste_tern, arXiv:1605.04711.
@@ -190,7 +205,7 @@ def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq"
 # --- Rounding and quantisers ------------------------------------------------------------------------------
 
 def round_ste(x: TensorLike, offset: Optional[TensorLike] = None) -> Tensor:
-    """Rounding, halves to even; or to the whole numbers plus an offset. Straight-through.
+    """Rounding of x, halves to even; or to the whole numbers plus an offset. Straight-through.
 
     Source: tensorflow/compression's round_st(inputs, offset). The offset gets no gradient.
     """
@@ -278,6 +293,11 @@ def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = Non
 
     Returns:
         ``fn(x)``.
+
+    Raises:
+        ValueError: one of minimum and maximum without the other.
+
+    Source: arXiv:1308.3432.
     """
     if (minimum is None) != (maximum is None):
         raise ValueError("quantize_ste: give both minimum and maximum, or none.")
@@ -306,6 +326,8 @@ def categorical_ste(logits: TensorLike, seed: Optional[int] = None) -> Tensor:
     Args:
         logits: a floating tensor of rank 1 or more.
         seed: the operation seed.
+
+    Source: arXiv:1308.3432, of a category.
     """
     def forward(logits):
         return _one_hot(logits + _gumbel(logits, seed), -1)
@@ -322,6 +344,9 @@ def gumbel_softmax(logits: TensorLike, temperature: TensorLike = 1.0, hard: bool
         temperature: a number above 0, or a scalar tensor.
         hard: True for the one-hot of its largest entry in the forward, with the gradient of the relaxed one.
         seed: the operation seed of the noise.
+
+    Raises:
+        ValueError: a temperature of 0 or below.
 
     Source: Jang, Gu, Poole 2016, arXiv:1611.01144.
     """
@@ -343,7 +368,13 @@ def argmax_ste(x: TensorLike, axis: int = -1) -> Tensor:
 
 
 def top_k_ste(x: TensorLike, k: int) -> Tensor:
-    """1 at the k largest entries along the last axis, else 0 (the first of equals); straight-through."""
+    """1 at the k largest entries of x along the last axis, else 0 (the first of equals); straight-through.
+
+    Raises:
+        ValueError: k is no int from 1 to the number of entries.
+
+    Source: arXiv:1308.3432, of a choice.
+    """
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ValueError("top_k_ste: k must be an int from 1, but got {!r}.".format(k))
 
@@ -431,6 +462,9 @@ def bpda(f: Callable[..., Any], backward: Optional[Callable[..., Any]] = None,
     Returns:
         ``fn(*tensors)``.
 
+    Raises:
+        TypeError: both backward and substitute, or none.
+
     Source: Athalye, Carlini, Wagner 2018, arXiv:1802.00420; advertorch. See rules.bpda and rules.substitute.
     """
     if (backward is None) == (substitute is None):
@@ -467,6 +501,8 @@ def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
 
     Returns:
         A tensor [2n, ...], samples first.
+
+    Source: SHAP's DeepExplainer, which runs them so; arXiv:1704.02685.
     """
     x = _floating("paired", x)
     baseline = tf.convert_to_tensor(baseline, x.dtype)
@@ -474,7 +510,10 @@ def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
 
 
 def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
-    """What each entry contributes, from the gradient to a pair: ``gradient * (x - baseline)``, [n, ...]."""
+    """What each entry contributes, from the gradient to a pair: ``gradient * (x - baseline)``, [n, ...].
+
+    Source: arXiv:1704.02685.
+    """
     multiplier, _ = tf.split(gradient, 2)
     x, baseline = tf.split(pair, 2)
     return multiplier * (x - baseline)

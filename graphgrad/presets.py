@@ -72,32 +72,45 @@ def guided_backprop(strict: bool = False) -> Preset:
     """Guided backprop on every rectifier: Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign, ``Maximum(x, 0)``.
 
     Each composes with TensorFlow's own gradient (``rules.guided``). It is enough that one of the types is there.
-    ``print(preset.report)`` names the nonlinearities on the path that it did not cover.
+    ``print(preset.report)`` names the nonlinearities on the path that it did not cover. ``strict`` as of
+    override_gradients.
     """
     return _on_rectifiers(rules.guided, _guided_maximum, strict)
 
 
 def deconvnet(strict: bool = False) -> Preset:
-    """Deconvnet on every rectifier: the types of ``guided_backprop`` with ``rules.deconvnet``."""
+    """Deconvnet on every rectifier: the types of ``guided_backprop``, and its ``strict``, with ``rules.deconvnet``."""
     return _on_rectifiers(rules.deconvnet, _deconvnet_maximum, strict)
 
 
 def rectgrad(percentile: float = 98.0, strict: bool = False) -> Preset:
     """RectGrad: ``rules.rectgrad`` on the rectifiers that have one input, ``rules.rectgrad_padding`` on Conv2D.
 
-    The saliency is the gradient times x.
+    The saliency is the gradient times x. ``percentile`` as of the rule, ``strict`` as of override_gradients.
     """
     gradients = dict.fromkeys(RECTIFIERS, rules.rectgrad(percentile))
     return Preset(dict(gradients, Conv2D=rules.rectgrad_padding), _ACTIVATIONS, strict)
 
 
 def redirected(step: Optional[TensorLike] = None, switch: int = 16, strict: bool = False) -> Preset:
-    """Lucid's redirected gradient on Relu and Relu6; arguments of ``rules.redirected``."""
+    """Lucid's redirected gradient on Relu and Relu6: ``rules.redirected(step, switch)``.
+
+    ``strict`` as of override_gradients.
+    """
     return Preset(dict.fromkeys(("Relu", "Relu6"), rules.redirected(step, switch)), _ACTIVATIONS, strict)
 
 
 def smoothed_max_pool(kind: str = "average", epsilon: float = 1e-2, strict: bool = False) -> Preset:
-    """Smoothed max-pools: "average" (``rules.smoothed_max_pool``) or "l2" (``rules.smoothed_max_pool_l2(epsilon)``)."""
+    """Smoothed max-pools.
+
+    Args:
+        kind: "average" (``rules.smoothed_max_pool``) or "l2" (``rules.smoothed_max_pool_l2(epsilon)``).
+        epsilon: of "l2".
+        strict: as of override_gradients.
+
+    Raises:
+        ValueError: another kind.
+    """
     if kind not in ("average", "l2"):
         raise ValueError("smoothed_max_pool: kind must be 'average' or 'l2', but got {!r}.".format(kind))
     rule = rules.smoothed_max_pool if kind == "average" else rules.smoothed_max_pool_l2(epsilon)

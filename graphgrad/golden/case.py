@@ -25,6 +25,7 @@ class GoldenTestCase:
         Raises:
             AssertionError: they differ, or there was no file: then it is written. The environment variable
                 GRAPHGRAD_GOLDEN_UPDATE accepts: "new" what has no file yet, "all" also what differs.
+            UsageError: that variable is neither, or the name no plain file name.
         """
         update = os.environ.get(UPDATE, "")
         if update not in ("", "new", "all"):

@@ -64,6 +64,12 @@ class Recording:
 def load(path: Any) -> Recording:
     """Open a recording; its arrays are read when they are asked for.
 
+    Args:
+        path: a str or path of an ``.npz``.
+
+    Returns:
+        A Recording: close it, or use it as a ``with`` block.
+
     Raises:
         ResultFileError: no such file, truncated, not a recording, pickled, or of a newer format.
     """

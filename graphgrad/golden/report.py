@@ -72,7 +72,13 @@ def _finite(number):
 
 
 def comparison_text(result: Comparison, title: str, reasons: Sequence[str] = ()) -> str:
-    """One Comparison in a few lines: the verdict, the first differences in the order of the runs, reasons, notes."""
+    """One Comparison in a few lines: the verdict, the first differences in the order of the runs, reasons, notes.
+
+    Args:
+        result: the Comparison.
+        title: str, what was compared.
+        reasons: what explains the first difference, a str each.
+    """
     if result.same:
         lines = ["{}: same: {} tensors, largest difference {} of what is allowed".format(
             title, result.compared, ratio_text(result.worst))]
@@ -144,7 +150,11 @@ def _short(tag, width=40):
 
 
 def suite_table(rows: Iterable[Any]) -> str:
-    """The table of a folder: what was overridden, through how many of the tagged ops the gradient went, the verdict."""
+    """The table of a folder: what was overridden, through how many of the tagged ops the gradient went, the verdict.
+
+    Args:
+        rows: a Row per script.
+    """
     cells = [("script", "overridden", "gradient through", "difference / allowed", "verdict")]
     for row in rows:
         cells += row.cells

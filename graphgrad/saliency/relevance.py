@@ -70,14 +70,18 @@ class Relevance(SumsUp, Gradient):
 
 
 def lrp_epsilon(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Relevance:
-    """LRP-epsilon: Relevance with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer."""
+    """LRP-epsilon: ``saliency.lrp`` with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer.
+
+    Arguments as of ``saliency.lrp``; of the examples' shape. See ``rules.lrp_epsilon``.
+    """
     return Relevance(y, x, target, rule="epsilon", epsilon=epsilon)
 
 
 def lrp_epsilon_gradient(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Gradient:
     """LRP-epsilon as a gradient times x: activations have ``y / (x + epsilon * sign(x))`` for a derivative.
 
-    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes.
+    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes. y, x and target
+    as of ``saliency.Method``; of the examples' shape. See ``rules.lrp_epsilon_gradient``.
 
     Source: Ancona, Ceolini, Oeztireli, Gross 2018, arXiv:1711.06104.
     """
