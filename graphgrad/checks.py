@@ -142,7 +142,7 @@ def _check_tensors(ys, xs, feed, session, order, settings):
                 tensor.name, tensor.dtype.name))
     values = session.run(xs, feed)
     feed.update(zip(xs, values))
-    weights = [settings.random.randn(*value.shape) for value in session.run(ys, feed)]
+    weights = [settings.random.standard_normal(value.shape) for value in session.run(ys, feed)]
     weighted = []
     for y, weight in zip(ys, weights):
         given = v1.placeholder(y.dtype, weight.shape)
@@ -156,7 +156,7 @@ def _check_tensors(ys, xs, feed, session, order, settings):
     if not given:
         return result
     given = [tf.convert_to_tensor(gradient) for gradient in given]   # IndexedSlices become dense
-    weights = [settings.random.randn(*value.shape) for value in session.run(given, feed)]
+    weights = [settings.random.standard_normal(value.shape) for value in session.run(given, feed)]
     again = tf.gradients(given, xs, grad_ys=[tf.constant(w, g.dtype) for w, g in zip(weights, given)])
     return _compare(_Function(given, xs, weights, feed, session), again, "Gradient of the gradient", settings)
 
