@@ -8,6 +8,7 @@ sum, a residual Add, a batch normalisation in inference) every rule gives the sh
 epsilon left out, as iNNvestigate and zennit do.
 """
 from .._tf import tf
+from .._types import GradientFunction, TensorLike
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
 from ._again import again
@@ -38,7 +39,7 @@ def lrp_z(op, relevance, *others):
     return _propagate("lrp_z", op, relevance, _stable(0.0), None, others)
 
 
-def lrp_epsilon(epsilon=1e-4):
+def lrp_epsilon(epsilon: float = 1e-4) -> GradientFunction:
     """Make the LRP-epsilon rule."""
     epsilon = number("lrp_epsilon", "epsilon", epsilon, minimum=0)
 
@@ -93,7 +94,7 @@ def lrp_w_square(op, relevance, *others):
         x, tf.square(w)), others)
 
 
-def lrp_alpha_beta(alpha=2.0, beta=1.0):
+def lrp_alpha_beta(alpha: float = 2.0, beta: float = 1.0) -> GradientFunction:
     """Make the LRP-alpha-beta rule; ``alpha - beta`` must be 1."""
     alpha = number("lrp_alpha_beta", "alpha", alpha, minimum=0)
     beta = number("lrp_alpha_beta", "beta", beta, minimum=0)
@@ -152,7 +153,7 @@ def excitation_backprop(op, relevance, *others):
         x, w, None, 1.0, 0.0), others)
 
 
-def lrp_z_box(low, high):
+def lrp_z_box(low: TensorLike, high: TensorLike) -> GradientFunction:
     """Make the LRP-zB rule for a first layer whose inputs lie within bounds: numbers, or arrays that broadcast to x."""
     @gradient_rule("lrp_z_box", low=_name_of(low), high=_name_of(high))
     def rule(op, relevance, *others):
@@ -178,7 +179,7 @@ def lrp_z_box(low, high):
     return rule
 
 
-def lrp_gamma(gamma=0.25):
+def lrp_gamma(gamma: float = 0.25) -> GradientFunction:
     """Make the LRP-gamma rule."""
     gamma = number("lrp_gamma", "gamma", gamma, minimum=0)
 
