@@ -574,49 +574,6 @@ def test_rectgrad_padding(size, padding):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_attributes_of_nchw():
-    """data_format reaches what the rules build: NCHW has no CPU kernel, so the attribute itself is looked at."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [None, 2, 5, 6])
-        for rule in (rules.smoothed_max_pool, rules.smoothed_max_pool_l2(), rules.prr()):
-            with gg.override_gradients({"MaxPool": rule}):
-                y = tf.nn.max_pool(x, [1, 1, 3, 2], [1, 1, 2, 2], "SAME", data_format="NCHW")
-            assert tf.gradients(y, x)[0].shape.as_list() == [None, 2, 5, 6]
-        with gg.override_gradients({"Conv2D": rules.rectgrad_padding}):
-            y = tf.nn.conv2d(x, tf.zeros([3, 3, 2, 4]), strides=[1, 1, 1, 1], padding="SAME", data_format="NCHW")
-        dx = tf.gradients(y, x)[0]
-        assert dx.shape.as_list() == [None, 2, 5, 6]
-        with gg.override_gradients({"Conv2D": rules.lrp_z_plus, "BiasAdd": rules.lrp_z_plus}):
-            y = tf.nn.conv2d(x, tf.zeros([3, 3, 2, 4]), strides=[1, 1, 1, 1], padding="SAME", data_format="NCHW")
-            y = tf.nn.bias_add(y, tf.zeros([4]), data_format="NCHW")
-        tf.gradients(y, x)
-        kinds = [op for op in graph.get_operations() if op.type in (
-            "AvgPool", "AvgPoolGrad", "Conv2DBackpropInput", "BiasAdd") and "gradients" in op.name]
-        assert {op.type for op in kinds} == {"AvgPool", "AvgPoolGrad", "Conv2DBackpropInput", "BiasAdd"}
-        assert {op.get_attr("data_format") for op in kinds} == {b"NCHW"}
-
-
-def test_nchw_border():
-    """rectgrad_padding cuts the border of an NCHW gradient in its last two dimensions."""
-    class Convolution:
-        type, name, inputs = "Conv2D", "made_up", []
-
-        def get_attr(self, name):
-            return {"padding": b"SAME", "data_format": b"NCHW"}[name]
-
-    seen = []
-    with tf.Graph().as_default(), tf.Session() as session:
-        whole = rules.relu.original_gradient
-        try:
-            rules.relu.original_gradient = lambda op, grad: seen.append(grad)
-            rules.rectgrad_padding(Convolution(), tf.ones([1, 2, 3, 4]))
-        finally:
-            rules.relu.original_gradient = whole
-        want = np.zeros([1, 2, 3, 4])
-        want[:, :, 1:-1, 1:-1] = 1
-        np.testing.assert_array_equal(session.run(seen[0]), want)
-
-
 def test_ttq_trains_its_scales():
     """The scales get the sum of g above the threshold, and minus the sum of g below."""
     values = np.array([-2.0, -0.5, 0.1, 0.5, 0.75, 3.0])
