@@ -573,6 +573,32 @@ def operations_with_bodies(graph):
                     stack.append((body.graph, path + (op.name,)))
 
 
+def upstream(ops, beside=()):
+    """The operations that any of these is computed from, themselves included; not by way of the types ``beside``."""
+    return _closure(ops, lambda op: [tensor.op for tensor in op.inputs if tensor.op.type not in beside])
+
+
+def downstream(ops, beside=()):
+    """The operations that are computed from any of these, themselves included; not by way of the types ``beside``."""
+    return _closure(ops, lambda op: [
+        taker for output in op.outputs for taker in output.consumers() if taker.type not in beside])
+
+
+def _closure(ops, following):
+    reached, stack = set(), list(ops)
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack += following(op)
+    return reached
+
+
+def differentiated_by(op):
+    """The operation whose gradient tf.gradients built this one for, or None (Operation._original_op). Not for tapes."""
+    return op._original_op
+
+
 # --- Models in files --------------------------------------------------------------------------------
 
 def eager():

@@ -364,20 +364,8 @@ def _gradient_of(op):
 
 def _path(xs, ys):
     """The operations on a path from an x to a y, in an order in which they can run."""
-    behind = _closure([taker for x in xs for taker in x.consumers()], lambda op: [
-        taker for output in op.outputs for taker in output.consumers()])
-    before = _closure([y.op for y in ys], lambda op: [tensor.op for tensor in op.inputs])
-    return sorted(behind & before, key=_tf.number_of)
-
-
-def _closure(start, following):
-    reached, stack = set(), list(start)
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached
+    behind = _tf.downstream([taker for x in xs for taker in x.consumers()])
+    return sorted(behind & _tf.upstream([y.op for y in ys]), key=_tf.number_of)
 
 
 def _refuse_bodies(path, steps):
