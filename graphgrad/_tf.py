@@ -455,6 +455,12 @@ def untagged(op, body):
     return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
 
 
+def tagged(op, body):
+    """(name, type, tag or None) of the operations in a body of ``op`` that TensorFlow holds in serialized form."""
+    return [(name, node.op, node.attr[_TAG].s.decode() if _TAG in node.attr else None)
+            for name, node in _nodes(op.graph, body.name)]
+
+
 DEFUN_TEXT = ("The current graph is the body of a Defun, which TensorFlow differentiates in C++ and asks no gradient "
               "function: {}. Make it a tf.function.")
 
