@@ -1,7 +1,7 @@
 """Rules of quantisers: for activations within an interval, and for gradients that are quantised themselves."""
 from .._tf import tf
 from ..registry import declare_surrogate, gradient_rule
-from ._kinds import bits, keep, number, one_input, per_sample
+from ._kinds import bits, elementwise, keep, number, per_sample
 
 
 def straight_through_interval(minimum=0.0, maximum=1.0):
@@ -25,7 +25,7 @@ def straight_through_interval(minimum=0.0, maximum=1.0):
         Second order: that of where, in g.
         Source: Zhou et al. 2016 (DoReFa), arXiv:1606.06160; larq's DoReFa.
         """
-        x = one_input("straight_through_interval", op)
+        x = elementwise("straight_through_interval", op)
         inside = tf.logical_and(x >= minimum, x <= maximum)
         return keep(inside, grad)
 
@@ -57,7 +57,7 @@ def dorefa_gradients(k, noise=True, seed=None):
         Second order: none through the rounding.
         Source: Zhou et al. 2016, arXiv:1606.06160, equation 12; tensorpack's fg.
         """
-        one_input("dorefa_gradients", op)
+        elementwise("dorefa_gradients", op)
         n = float(2 ** k - 1)
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         largest = tf.reduce_max(tf.abs(wide), axis=per_sample(wide), keepdims=True)
