@@ -288,7 +288,13 @@ def declare_surrogate(forward: Callable[..., Any]) -> Callable[[Function], Funct
 
     Returns:
         A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+
+    Raises:
+        TypeError: forward is not callable.
     """
+    if not callable(forward):
+        raise TypeError("A surrogate must be callable as forward(op, *inputs), but got {!r}.".format(forward))
+
     def decorate(function):
         function.surrogate = forward
         return function

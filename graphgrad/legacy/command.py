@@ -42,12 +42,14 @@ def run(options):
         return 1
     finally:
         _wait_for_threads()
-        sys.stdout.flush()
-        if watches:
-            _tell(watches[0].diagnosis(), options)
-        if options.shims:
-            for entry in catalogue.USED.values():
-                print("graphgrad: supplied {}".format(entry), file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        finally:
+            if watches:
+                _tell(watches[0].diagnosis(), options)
+            if options.shims:
+                for entry in catalogue.USED.values():
+                    print("graphgrad: supplied {}".format(entry), file=sys.stderr)
 
 
 def _watch():
