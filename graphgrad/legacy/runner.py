@@ -29,6 +29,8 @@ def check_script(path, translate=True):
         raise UsageError("The script {} is empty.".format(path))
     if path.endswith(".ipynb"):
         source = notebooks.source_of(source, path).encode("utf-8")
+    if translate and python2.is_python2(source):
+        return python2.compile_python2(source, path)
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
