@@ -13,6 +13,7 @@ import re
 
 from ..errors import UsageError
 from ..renamed import RENAMED
+from ..whole import whole_file
 from . import notebooks, python2, shims, world  # noqa: F401 (the last two enter what is gone)
 from .catalogue import entries
 from .first_gradients import FIRST
@@ -100,7 +101,8 @@ def _paths(path):
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__"
                             and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg")))
-        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(_READ)]
+        found += [path for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(_READ))
+                  if os.path.isfile(path)]   # a pipe or a device has no end
     if not found:
         raise UsageError("{} holds no Python file, notebook or graph file to scan.".format(path))
     return found
@@ -471,8 +473,11 @@ def command(options):
         for path, text in sorted(fixes(hazards).items()):
             print(diff(path, text), end="")
             if options.write:
-                with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
-                    stream.write(text)
+                try:
+                    with whole_file(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+                        stream.write(text)
+                except OSError as error:
+                    raise UsageError("{} cannot be written: {}.".format(path, error.strerror)) from None
         return 0
     if options.format == "json":
         print(as_json(hazards))
