@@ -127,7 +127,12 @@ class _FileScan:
                 return
         tree = self._parse(data)
         if tree is not None:
-            _Visitor(self).visit(tree)
+            try:
+                _Visitor(self).visit(tree)
+            except RecursionError:
+                self.add(1, "GG00", "warning", "nested too deeply to be walked through; the rest is only searched for "
+                         "words.")
+                self._words(data.decode("utf-8", "replace"))
 
     def add(self, line, code, severity, text, fix=None):
         """Note a hazard."""
@@ -138,10 +143,12 @@ class _FileScan:
             return ast.parse(data)
         except (SyntaxError, ValueError) as error:
             line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
+        except (RecursionError, MemoryError):   # what Python's parser raises depends on its version
+            line, what = 1, "nested too deeply"
         text = data.decode("utf-8", "replace")
         try:
             tree = ast.parse(python2.translate(text))
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             self.add(line, "GG00", "warning", "not Python 3 ({}) nor Python 2 that graphgrad can read; only searched "
                      "for words.".format(what))
             self._words(text)

@@ -7,11 +7,14 @@ files too, and declare numbers that are not there.
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import zipfile
 
 from ..errors import SaliencyError
 from ..untrusted import UNREADABLE, entry_size, parse_json
+from .reasons import reason
 
 #: Layers that hold code, or load it or a file from elsewhere.
 _CODE = ("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer")
@@ -26,6 +29,15 @@ _CALLS = re.compile(r"(compat\.v[12]\.)?((math|nn|linalg|image|signal|bitwise|sp
 _NUMBERS = 1 << 26
 _MOST_GAIN = 100
 _WEIGHTS = "model.weights.h5"
+#: Reads everything but the numbers. HDF5 itself crashes over some damaged files: better in a process of its own.
+_READ_ALL = """
+import sys, h5py
+with h5py.File(sys.argv[1], "r") as file:
+    def read(name, thing):
+        dict(thing.attrs)
+    read("", file)
+    file.visititems(read)
+"""
 
 
 def check(path):
@@ -43,7 +55,7 @@ def check(path):
         raise
     except (UNREADABLE + (AttributeError, RuntimeError, MemoryError)) as error:   # h5py's are of every kind
         raise SaliencyError("Keras cannot load {}: it is truncated, or another kind of file ({}).".format(
-            path, str(error).split("\n")[0])) from None
+            path, reason(error))) from None
 
 
 def _check_archive(path):
@@ -55,16 +67,20 @@ def _check_archive(path):
                 raise SaliencyError("{} holds an entry that leads out of it: {!r}.".format(path, info.filename))
         _check_config(path, parse_json(archive.read("config.json")))
         if _WEIGHTS in archive.namelist():
-            with archive.open(_WEIGHTS) as packed, tempfile.TemporaryFile() as weights:
-                for block in iter(lambda: packed.read(1 << 20), b""):
-                    weights.write(block)
-                weights.seek(0)
-                _check_hdf5(path, weights)
+            with archive.open(_WEIGHTS) as packed, tempfile.TemporaryDirectory(prefix="graphgrad-") as folder:
+                name = os.path.join(folder, _WEIGHTS)
+                with open(name, "wb") as weights:
+                    for block in iter(lambda: packed.read(1 << 20), b""):
+                        weights.write(block)
+                _check_hdf5(path, name)
 
 
-def _check_hdf5(path, stream):
+def _check_hdf5(path, stored):
     import h5py
-    with h5py.File(stream, "r") as file:
+    if sys.executable and subprocess.run([sys.executable, "-c", _READ_ALL, stored], stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL).returncode < 0:
+        raise ValueError("HDF5 crashes over it")
+    with h5py.File(stored, "r") as file:
         names = []
         file.id.links.visit(names.append)   # not through links to other files
         for name in names:

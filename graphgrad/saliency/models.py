@@ -12,6 +12,8 @@ from ..errors import SaliencyError
 from . import endpoints, keras_files
 from .reasons import reason
 
+#: What TensorFlow raises over a file that is damaged, or of another version.
+_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError)
 #: What TensorFlow calls of an object of a SavedModel when it loads it.
 _INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
 
@@ -112,7 +114,7 @@ def _import(definition, path):
     try:
         with graph.as_default():
             v1.import_graph_def(definition, name="")
-    except (ValueError, tf.errors.OpError, KeyError) as error:
+    except _UNLOADABLE as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}: {}.".format(
             tf.__version__, path, reason(error))) from None
     return graph, notes
@@ -163,7 +165,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     try:
         with graph.as_default():
             saver = v1.train.import_meta_graph(meta, clear_devices=True)
-    except (ValueError, KeyError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}.meta: {}.".format(
             tf.__version__, prefix, reason(error))) from None
     found = endpoints.of_graph(graph, x, y)
@@ -171,7 +173,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     try:
         with graph.as_default():
             saver.restore(session, checkpoint)
-    except (ValueError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         session.close()
         raise SaliencyError("The checkpoint {} does not fit its graph: {}.".format(
             checkpoint, reason(error))) from None
@@ -201,7 +203,7 @@ def _from_saved_model(path, x, y, wanted, tags):
         with graph.as_default():
             _tf.load_saved_model(session, path, list(meta.meta_info_def.tags),
                                  lambda definition: notes.extend(_drop_foreign_gradients(definition)))
-    except (ValueError, KeyError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         session.close()
         raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
             tf.__version__, path, reason(error))) from None
@@ -260,7 +262,7 @@ def _from_object_saved_model(path, meta, key, x, y):
     with _tf.eager():
         try:
             loaded = tf.compat.v2.saved_model.load(path, tags=list(meta.meta_info_def.tags))
-        except (ValueError, KeyError, AttributeError, tf.errors.OpError, OSError) as error:
+        except _UNLOADABLE as error:
             raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
                 tf.__version__, path, reason(error))) from None
         if key is None:
