@@ -265,16 +265,18 @@ def hooks():
     a function traced before would be used again, without the override.
     """
     global _hook_users
-    with _hook_lock:
-        if _hook_users == 0:
-            _execute.record_gradient = _record_binding
-            _install_cache_key()
-        _hook_users += 1
+    entered = False
     try:
+        with _hook_lock:
+            _hook_users += 1
+            entered = True   # from here on, whatever interrupts it
+            if _hook_users == 1:
+                _execute.record_gradient = _record_binding
+                _install_cache_key()
         yield
     finally:
         with _hook_lock:
-            _hook_users -= 1
+            _hook_users -= entered
             if _hook_users == 0:
                 _execute.record_gradient = _record_gradient
                 _remove_cache_key()

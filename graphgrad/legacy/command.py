@@ -7,6 +7,7 @@ import traceback
 import types
 
 from ..errors import UsageError
+from ..whole import whole_file
 from . import activation, catalogue, runner
 
 
@@ -70,8 +71,11 @@ def _watch():
 
 def _tell(diagnosis, options):
     if options.json is not None:
-        with open(options.json, "w", encoding="utf-8") as stream:
-            stream.write(diagnosis.to_json() + "\n")
+        try:
+            with whole_file(options.json, encoding="utf-8") as stream:
+                stream.write(diagnosis.to_json() + "\n")
+        except OSError as error:
+            print("graphgrad: {} cannot be written: {}.".format(options.json, error.strerror), file=sys.stderr)
         return
     for line in str(diagnosis).splitlines():
         print("graphgrad: " + line, file=sys.stderr)

@@ -36,11 +36,13 @@ def check_script(path, translate=True):
     except (SyntaxError, ValueError) as error:
         sentence = "{} is not a Python 3 script: {} (line {}).".format(
             path, getattr(error, "msg", error), getattr(error, "lineno", "?"))
+    except (RecursionError, MemoryError):   # what Python's parser raises depends on its version
+        raise UsageError("The script {} is nested too deeply for Python to read.".format(path)) from None
     if not translate:
         raise UsageError(sentence)
     try:
         return python2.compile_python2(source, path)
-    except (SyntaxError, ValueError, UnicodeDecodeError) as error:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         raise UsageError("{} Nor is it Python 2: {} (line {}).".format(
             sentence, getattr(error, "msg", error), getattr(error, "lineno", "?"))) from None
 
