@@ -23,7 +23,7 @@ def test_remade(python, tmp_path):
         assert version != "1.15.5" and os.listdir(str(tmp_path)) == []
         return
     names = sorted(name for name in os.listdir(os.path.join(EXAMPLES, "old_results")))
-    assert sorted(os.listdir(str(tmp_path))) == names and len(names) == 8
+    assert sorted(os.listdir(str(tmp_path))) == names and len(names) == 10
     for name in names:
         with load(str(tmp_path / name)) as new, load(os.path.join(EXAMPLES, "old_results", name)) as old:
             result = compare(new, old)
