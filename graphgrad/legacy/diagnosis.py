@@ -20,6 +20,7 @@ _RANDOM = ("RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Truncat
 #: Op types whose registered gradient function returns None.
 _GIVES_NONE = ("Round", "Rint", "Floor", "Ceil", "FloorDiv")
 _SHOWN = 3
+_UNKNOWN = "has no gradient registered"
 
 #: One thing found: ``kind`` is a word to filter by, ``text`` the sentence, ``operations`` names.
 Finding = collections.namedtuple("Finding", "kind text operations")
@@ -275,6 +276,11 @@ def why_none(y, x):
     if not cuts:
         return []
     op, reason = min(cuts, key=lambda cut: _tf.number_of(cut[0]))
+    if reason == _UNKNOWN:
+        return [Finding("none", "The gradient of {!r} with respect to {!r} cannot be built: operation {!r} (type {}) {}. "
+                        "Register one: @graphgrad.register_gradient(NAME) and override_gradients({{{!r}: NAME}}), or "
+                        "skip the operation with graphgrad.ops.skip_gradient.".format(
+                            y.name, x.name, op.name, op.type, reason, op.type), [op.name])]
     return [Finding("none", "The gradient of {!r} with respect to {!r} is None: operation {!r} (type {}) {}, so no "
                     "gradient function before it is asked.".format(y.name, x.name, op.name, op.type, reason),
                     [op.name])]
@@ -299,7 +305,7 @@ def _cut(op):
     try:
         gradient = _tf.registered_gradient(_tf.tag_of(op) or op.type)
     except KeyError:
-        return None if _tf.has_bodies(op.type) else "has no gradient registered"
+        return None if _tf.has_bodies(op.type) else _UNKNOWN
     if gradient is None:
         return "is registered as not differentiable"
     if op.type in _GIVES_NONE and _tf.tag_of(op) is None:
