@@ -11,13 +11,16 @@ place of the op's output. No graph is rewritten. A tf.stop_gradient claims to be
 value likewise.
 """
 import collections
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from . import _tf
 from ._tf import tf, v1
+from ._types import Feed, Session
 from .contract import FunctionOperation, function_outputs
 from .errors import CheckError, OverrideError
+from .overrides import Override
 from .registry import GradientRecord, gradients, place_of
 
 #: The result of a check that passed: the largest difference found, what was allowed there, how many entries of x
@@ -28,8 +31,9 @@ CheckResult = collections.namedtuple("CheckResult", ["difference", "allowed", "e
 _PRECISION = {tf.float64: (1e-5, 1e-6), tf.float32: (5e-3, 2e-2)}
 
 
-def check_gradient(y, x, override=None, feed_dict=None, session=None, order=1, entries=True, rtol=None, atol=0.0,
-                   seed=0):
+def check_gradient(y: Any, x: Any, override: Optional[Override] = None, feed_dict: Optional[Feed] = None,
+                   session: Optional[Session] = None, order: int = 1, entries: Union[bool, int] = True,
+                   rtol: Optional[float] = None, atol: float = 0.0, seed: int = 0) -> CheckResult:
     """Compare gradients with finite differences: along one random direction, and entry by entry.
 
     In one line, in float64 and a graph of its own::
@@ -187,7 +191,7 @@ class _Stage:
     def begin(self, session, feed, random):
         """Take the values in ``feed``, those of xs among them, as the base point; add the weights of ys to it."""
         self.session = session
-        self._weights = [random.randn(*value.shape) for value in session.run(self.ys, feed)]
+        self._weights = [random.standard_normal(value.shape) for value in session.run(self.ys, feed)]
         feed.update(zip(self._given, self._weights))
         self.feed = dict(feed)
         self.base = [np.array(feed[x]) for x in self.xs]

@@ -1,5 +1,8 @@
 """Rules put on whole families of op types, ready to enter; their reports name what they did not cover."""
+from typing import Iterable, Optional
+
 from . import _tf, rules
+from ._types import Gradients, TensorLike
 from .nonlinear import ELEMENTWISE, NONLINEAR, PRODUCTS, RECTIFIERS, STEPS
 from .overrides import Override, override_gradients
 from .registry import gradient_rule, original_gradient
@@ -24,13 +27,14 @@ class Preset(Override):
         products: those that it names where two of their inputs are signals.
     """
 
-    def __init__(self, gradients, strict, watched, products=()):
+    def __init__(self, gradients: Gradients, strict: bool, watched: Iterable[str],
+                 products: Iterable[str] = ()) -> None:
         super().__init__(gradients, strict=strict, require="any")
         self._watched = frozenset(watched)
         self._products = frozenset(products)
 
     @property
-    def report(self):
+    def report(self) -> "PresetReport":
         """What this preset did so far: a PresetReport, made anew each time."""
         uncovered = {}
         for log in list(self._logs.values()):
@@ -65,36 +69,49 @@ class PresetReport(Report):
     __repr__ = __str__
 
 
-def guided_backprop(strict=False):
+def guided_backprop(strict: bool = False) -> Preset:
     """Guided backprop on every rectifier: Relu, Relu6, LeakyRelu, Elu, Selu, Softplus, Softsign, ``Maximum(x, 0)``.
 
     Each composes with TensorFlow's own gradient (``rules.guided``). It is enough that one of the types is there.
-    ``print(preset.report)`` names the nonlinearities on the path that it did not cover.
+    ``print(preset.report)`` names the nonlinearities on the path that it did not cover. ``strict`` as of
+    override_gradients.
     """
     return _on_rectifiers(rules.guided, _guided_maximum, strict)
 
 
-def deconvnet(strict=False):
-    """Deconvnet on every rectifier: the types of ``guided_backprop`` with ``rules.deconvnet``."""
+def deconvnet(strict: bool = False) -> Preset:
+    """Deconvnet on every rectifier: the types of ``guided_backprop``, and its ``strict``, with ``rules.deconvnet``."""
     return _on_rectifiers(rules.deconvnet, _deconvnet_maximum, strict)
 
 
-def rectgrad(percentile=98.0, strict=False):
+def rectgrad(percentile: float = 98.0, strict: bool = False) -> Preset:
     """RectGrad: ``rules.rectgrad`` on the rectifiers that have one input, ``rules.rectgrad_padding`` on Conv2D.
 
-    The saliency is the gradient times x.
+    The saliency is the gradient times x. ``percentile`` as of the rule, ``strict`` as of override_gradients.
     """
     gradients = dict.fromkeys(RECTIFIERS, rules.rectgrad(percentile))
     return Preset(dict(gradients, Conv2D=rules.rectgrad_padding), strict, ELEMENTWISE, PRODUCTS)
 
 
-def redirected(step=None, switch=16, strict=False):
-    """Lucid's redirected gradient on Relu and Relu6; arguments of ``rules.redirected``."""
+def redirected(step: Optional[TensorLike] = None, switch: int = 16, strict: bool = False) -> Preset:
+    """Lucid's redirected gradient on Relu and Relu6: ``rules.redirected(step, switch)``.
+
+    ``strict`` as of override_gradients.
+    """
     return Preset(dict.fromkeys(("Relu", "Relu6"), rules.redirected(step, switch)), strict, ELEMENTWISE, PRODUCTS)
 
 
-def smoothed_max_pool(kind="average", epsilon=1e-2, strict=False):
-    """Smoothed max-pools: "average" (``rules.smoothed_max_pool``) or "l2" (``rules.smoothed_max_pool_l2(epsilon)``)."""
+def smoothed_max_pool(kind: str = "average", epsilon: float = 1e-2, strict: bool = False) -> Preset:
+    """Smoothed max-pools.
+
+    Args:
+        kind: "average" (``rules.smoothed_max_pool``) or "l2" (``rules.smoothed_max_pool_l2(epsilon)``).
+        epsilon: of "l2".
+        strict: as of override_gradients.
+
+    Raises:
+        ValueError: another kind.
+    """
     if kind not in ("average", "l2"):
         raise ValueError("smoothed_max_pool: kind must be 'average' or 'l2', but got {!r}.".format(kind))
     rule = rules.smoothed_max_pool if kind == "average" else rules.smoothed_max_pool_l2(epsilon)
@@ -105,7 +122,7 @@ def smoothed_max_pool(kind="average", epsilon=1e-2, strict=False):
 LRP_RULES = ("z", "epsilon", "flat", "w_square", "alpha_beta", "z_plus", "z_box", "gamma", "excitation")
 
 
-def lrp(rule="epsilon", strict=False, **parameters):
+def lrp(rule: str = "epsilon", strict: bool = False, **parameters: float) -> Preset:
     """Layer-wise relevance propagation: the gradient of a block built under this is relevance.
 
     ``tf.gradients(y, x, grad_ys=y)`` is the relevance of x for y; without grad_ys the relevance of y is 1. Linear ops,
@@ -138,7 +155,7 @@ def lrp(rule="epsilon", strict=False, **parameters):
     return Preset(gradients, strict, (NONLINEAR | PRODUCTS) - set(WINNER))
 
 
-def deeplift(near=1e-5, strict=False):
+def deeplift(near: float = 1e-5, strict: bool = False) -> Preset:
     """DeepLIFT's rescale rules, on a network that is given ``ops.paired(x, baseline)``.
 
     ``ops.contributions(tf.gradients(y, pair)[0], pair)`` is what each entry contributes to the difference of y.
@@ -153,7 +170,7 @@ def deeplift(near=1e-5, strict=False):
     return Preset(gradients, strict, NONLINEAR, PRODUCTS)
 
 
-def straight_through(*op_types, strict=False):
+def straight_through(*op_types: str, strict: bool = False) -> Override:
     """Straight-through on the given op types: an Override with ``rules.straight_through``.
 
     Args:

@@ -13,8 +13,10 @@ import functools
 import inspect
 import threading
 import weakref
+from typing import Any, Callable, List, Optional, overload
 
 from . import _tf
+from ._types import Function, GradientFunction, Operation, Tensor
 from .contract import FunctionOperation, call_gradient, function_outputs
 from .errors import RegistrationError
 from .sources import (
@@ -215,7 +217,15 @@ class GradientRegistry:
 gradients = GradientRegistry()
 
 
-def register_gradient(name=None):
+@overload
+def register_gradient(name: Optional[str] = None) -> Callable[[Function], Function]: ...
+
+
+@overload
+def register_gradient(name: Function) -> Function: ...
+
+
+def register_gradient(name: Any = None) -> Any:
     """Register a gradient function, as ``tf.RegisterGradient`` does, under a name that lasts.
 
     Use as ``@register_gradient("GuidedRelu")``, ``@register_gradient()`` or plain ``@register_gradient``: without
@@ -246,7 +256,7 @@ def register_gradient(name=None):
     return decorate
 
 
-def gradient_rule(name, **parameters):
+def gradient_rule(name: str, **parameters: Any) -> Callable[[GradientFunction], GradientFunction]:
     """Decorate a function of the rule library: the registry's seam for ``graphgrad.rules``.
 
     Without parameters the rule is registered as ``"graphgrad.<name>"`` for good. With parameters, inside a
@@ -266,7 +276,7 @@ def gradient_rule(name, **parameters):
     return decorate
 
 
-def declare_surrogate(forward):
+def declare_surrogate(forward: Callable[..., Any]) -> Callable[[Function], Function]:
     """Decorate a gradient function that departs from the true derivative on purpose with what it is the derivative of.
 
     ``check_gradient`` then compares it with finite differences of that function instead of the op's own.
@@ -292,7 +302,7 @@ def declare_surrogate(forward):
     return decorate
 
 
-def original_gradient(op, *grads):
+def original_gradient(op: Operation, *grads: Tensor) -> List[Any]:
     """The gradient that TensorFlow itself computes for an operation, whatever overrides say.
 
     Compose with it inside a gradient function: guided backprop of any activation is

@@ -234,3 +234,38 @@ def test_values_that_are_not_finite():
     """A NaN is a failure, not a pass."""
     with pytest.raises(gg.CheckError, match="nan"):
         gg.check_gradient(lambda x: tf.sqrt(x), np.array([-1.0, 1.0]))
+
+
+def test_an_override_is_for_a_function():
+    """Tensors are there already."""
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="override is for a function.*call it inside override.on"):
+        x = tf.constant(X)
+        gg.check_gradient(tf.tanh(x), x, override=gg.straight_through("Tanh"))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_scalar_is_checked(order):
+    """A loss: of an array, and of a scalar."""
+    def loss(x):
+        return tf.reduce_sum(tf.tanh(x) ** 2)
+
+    assert gg.check_gradient(loss, X, order=order).entries == X.size
+    assert gg.check_gradient(loss, np.float64(0.7), order=order).entries == 1
+    with pytest.raises(gg.CheckError):
+        gg.check_gradient(loss, X, order=order, override=gg.override_gradients({"Tanh": off_by_a_thousandth}))
+
+
+def test_an_empty_input_has_nothing_to_check():
+    """No entry is looked at; what is beside it is checked."""
+    result = gg.check_gradient(lambda x, none: tf.reduce_sum(tf.tanh(x)) + tf.reduce_sum(none), [X, np.zeros([0, 3])])
+    assert result.entries == X.size
+
+
+def test_a_surrogate_of_another_shape_is_refused():
+    """It is what the operation's output is moved by."""
+    @gg.declare_surrogate(lambda op, x: tf.reduce_sum(x))
+    def gradient(op, grad):
+        return grad
+
+    with pytest.raises(gg.CheckError, match="The surrogate of .*Sign.* has shape \\(\\), but the operation's output \\(3, 4\\)"):
+        gg.check_gradient(tf.sign, X, override=gg.override_gradients({"Sign": gradient}))

@@ -6,8 +6,10 @@ gone by the end is told too.
 import collections
 import json
 import weakref
+from typing import Optional
 
 from .. import _tf
+from .._types import Graph, OneOrMore
 from ..report import place_in_graph
 from . import catalogue, overrides
 
@@ -38,13 +40,13 @@ class Diagnosis:
     def __str__(self):
         return "\n".join([_row_text(row) for row in self.overrides] + [finding.text for finding in self.findings])
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The same as a JSON text."""
         return json.dumps({"overrides": self.overrides, "findings": [finding._asdict() for finding in self.findings]},
                           indent=1, sort_keys=True)
 
 
-def diagnose(ys=None, xs=None, graph=None):
+def diagnose(ys: OneOrMore = None, xs: OneOrMore = None, graph: Optional[Graph] = None) -> Diagnosis:
     """Say what stands between a graph and the gradients that its author meant.
 
     Args:

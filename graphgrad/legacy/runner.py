@@ -66,6 +66,12 @@ def run_script(path, arguments=(), keep=False, translate=True):
 def run_module(name, arguments=(), keep=False, translate=True):
     """Run a module as ``python -m name arguments`` would, under ``activate``; a package by its ``__main__``.
 
+    Args:
+        name: the module's, as in an import.
+        arguments: list of str, its own.
+        keep: as of run_script.
+        translate: as of run_script.
+
     Raises:
         UsageError: there is no such module, or it has no source.
         Whatever the module raises, SystemExit included.

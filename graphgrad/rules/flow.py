@@ -1,11 +1,14 @@
 """Rules that steer the gradient: turned, scaled, clipped, bounded, or that of another function."""
+from typing import Any, Callable
+
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
 from ._kinds import elementwise, floating, keep, number, of_type
 
 
-def reverse(factor=1.0):
+def reverse(factor: Any = 1.0) -> GradientFunction:
     """Make the gradient reversal rule.
 
     Args:
@@ -32,7 +35,7 @@ def reverse(factor=1.0):
     return rule
 
 
-def scale(factor):
+def scale(factor: Any) -> GradientFunction:
     """Make the rule that scales the gradient.
 
     Args:
@@ -58,7 +61,7 @@ def scale(factor):
     return rule
 
 
-def clip_by_value(minimum, maximum):
+def clip_by_value(minimum: float, maximum: float) -> GradientFunction:
     """Make the rule that clips each entry of the gradient."""
     minimum = number("clip_by_value", "minimum", minimum)
     maximum = number("clip_by_value", "maximum", maximum)
@@ -83,7 +86,7 @@ def clip_by_value(minimum, maximum):
     return rule
 
 
-def clip_by_norm(norm):
+def clip_by_norm(norm: float) -> GradientFunction:
     """Make the rule that shortens the gradient to a Euclidean norm."""
     norm = number("clip_by_norm", "norm", norm, minimum=0)
 
@@ -126,12 +129,12 @@ def stop(op, grad):
 BOUND_GRADIENTS = ("identity_if_towards", "identity", "disconnected")
 
 
-def lower_bound(gradient="identity_if_towards"):
+def lower_bound(gradient: str = "identity_if_towards") -> GradientFunction:
     """Make the rule for ``max(x, bound)``."""
     return _bound("lower_bound", "Maximum", gradient, tf.greater_equal, tf.less)
 
 
-def upper_bound(gradient="identity_if_towards"):
+def upper_bound(gradient: str = "identity_if_towards") -> GradientFunction:
     """Make the rule for ``min(x, bound)``."""
     return _bound("upper_bound", "Minimum", gradient, tf.less_equal, tf.greater)
 
@@ -176,7 +179,7 @@ def _bound(name, op_type, gradient, within, towards):
     return rule
 
 
-def substitute(forward):
+def substitute(forward: Callable[..., Any]) -> GradientFunction:
     """Make the rule that gives an op the gradient of another function.
 
     Args:
@@ -223,7 +226,7 @@ def substitute(forward):
     return rule
 
 
-def bpda(backward):
+def bpda(backward: Callable[..., Any]) -> GradientFunction:
     """Make the rule that computes the gradient by a function of inputs and g.
 
     Args:

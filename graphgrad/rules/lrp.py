@@ -10,6 +10,7 @@ epsilon left out, as iNNvestigate and zennit do.
 import numpy as np
 
 from .._tf import tf
+from .._types import GradientFunction, TensorLike
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
 from ._again import again
@@ -40,7 +41,7 @@ def lrp_z(op, relevance, *others):
     return _propagate("lrp_z", op, relevance, _stable(0.0), None, others)
 
 
-def lrp_epsilon(epsilon=1e-4):
+def lrp_epsilon(epsilon: float = 1e-4) -> GradientFunction:
     """Make the LRP-epsilon rule."""
     epsilon = number("lrp_epsilon", "epsilon", epsilon, minimum=0)
 
@@ -95,7 +96,7 @@ def lrp_w_square(op, relevance, *others):
         x, tf.square(w)), others)
 
 
-def lrp_alpha_beta(alpha=2.0, beta=1.0):
+def lrp_alpha_beta(alpha: float = 2.0, beta: float = 1.0) -> GradientFunction:
     """Make the LRP-alpha-beta rule; ``alpha - beta`` must be 1."""
     alpha = number("lrp_alpha_beta", "alpha", alpha, minimum=0)
     beta = number("lrp_alpha_beta", "beta", beta, minimum=0)
@@ -154,7 +155,7 @@ def excitation_backprop(op, relevance, *others):
         x, w, None, 1.0, 0.0), others)
 
 
-def lrp_z_box(low, high):
+def lrp_z_box(low: TensorLike, high: TensorLike) -> GradientFunction:
     """Make the LRP-zB rule for a first layer whose inputs lie within bounds: numbers, or arrays that broadcast to x."""
     low, high = _bound("low", low), _bound("high", high)
     if np.any(low > high):
@@ -184,7 +185,7 @@ def lrp_z_box(low, high):
     return rule
 
 
-def lrp_gamma(gamma=0.25):
+def lrp_gamma(gamma: float = 0.25) -> GradientFunction:
     """Make the LRP-gamma rule."""
     gamma = number("lrp_gamma", "gamma", gamma, minimum=0)
 

@@ -1,10 +1,13 @@
 """Rules of quantisers: for activations within an interval, and for gradients that are quantised themselves."""
+from typing import Optional
+
 from .._tf import tf
+from .._types import GradientFunction
 from ..registry import declare_surrogate, gradient_rule
 from ._kinds import bits, elementwise, keep, number, per_sample
 
 
-def straight_through_interval(minimum=0.0, maximum=1.0):
+def straight_through_interval(minimum: float = 0.0, maximum: float = 1.0) -> GradientFunction:
     """Make the rule for a quantiser that clips to an interval first."""
     minimum = number("straight_through_interval", "minimum", minimum)
     maximum = number("straight_through_interval", "maximum", maximum)
@@ -32,7 +35,7 @@ def straight_through_interval(minimum=0.0, maximum=1.0):
     return rule
 
 
-def dorefa_gradients(k, noise=True, seed=None):
+def dorefa_gradients(k: int, noise: bool = True, seed: Optional[int] = None) -> GradientFunction:
     """Make the rule that quantises the gradient.
 
     Args:

@@ -6,6 +6,7 @@ takes the halves apart. It needs no second graph, no run beforehand and no fixed
 The rules look at the first half of g alone and give both halves the same.
 """
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
 from ._again import again
@@ -20,7 +21,7 @@ TWO_INPUTS = ("Mul", "RealDiv", "Minimum", "Maximum", "SquaredDifference")
 PAIRED = "graphgrad_paired"
 
 
-def lrp_epsilon_gradient(epsilon=1e-4):
+def lrp_epsilon_gradient(epsilon: float = 1e-4) -> GradientFunction:
     """Make the rule of LRP-epsilon as a gradient."""
     epsilon = number("lrp_epsilon_gradient", "epsilon", epsilon, minimum=0)
     if not epsilon:
@@ -46,7 +47,7 @@ def lrp_epsilon_gradient(epsilon=1e-4):
     return rule
 
 
-def deeplift_rescale(near=1e-5):
+def deeplift_rescale(near: float = 1e-5) -> GradientFunction:
     """Make DeepLIFT's rescale rule for ops of one input, on a batch of pairs."""
     near = number("deeplift_rescale", "near", near, minimum=0)
 

@@ -1,5 +1,8 @@
 """Rules for ReLU and its relatives: which part of the gradient passes a rectifier backwards."""
+from typing import Optional
+
 from .._tf import tf
+from .._types import GradientFunction, TensorLike
 from ..registry import declare_surrogate, gradient_rule, original_gradient
 from ._kinds import elementwise, keep, number, of_type, one_input, per_sample
 
@@ -112,7 +115,7 @@ def deconvnet(op, grad):
     return tf.nn.relu(grad)
 
 
-def redirected(step=None, switch=16):
+def redirected(step: Optional[TensorLike] = None, switch: int = 16) -> GradientFunction:
     """Make the redirected-ReLU rule.
 
     Args:
@@ -175,7 +178,7 @@ def zero(op, grad):
     return tf.zeros_like(one_input("zero", op))
 
 
-def rectgrad(percentile=98.0):
+def rectgrad(percentile: float = 98.0) -> GradientFunction:
     """Make the RectGrad rule with a threshold per sample."""
     percentile = number("rectgrad", "percentile", percentile, minimum=0, maximum=100)
 
@@ -208,7 +211,7 @@ def rectgrad(percentile=98.0):
     return rule
 
 
-def rectgrad_constant(threshold=0.0):
+def rectgrad_constant(threshold: float = 0.0) -> GradientFunction:
     """Make the RectGrad rule with one threshold for all."""
     threshold = number("rectgrad_constant", "threshold", threshold)
 
@@ -259,7 +262,7 @@ def rectgrad_padding(op, grad):
     return original_gradient(op, grad)
 
 
-def beta_smooth(beta=10.0):
+def beta_smooth(beta: float = 10.0) -> GradientFunction:
     """Make the rule that differentiates a ReLU as a softplus."""
     beta = number("beta_smooth", "beta", beta, minimum=0)
 
@@ -283,7 +286,7 @@ def beta_smooth(beta=10.0):
     return rule
 
 
-def spike(gamma=0.3):
+def spike(gamma: float = 0.3) -> GradientFunction:
     """Make the rule of a spiking neuron."""
     gamma = number("spike", "gamma", gamma, minimum=0)
 

@@ -1,5 +1,6 @@
 """Straight-through estimators: a gradient for steps, signs and roundings, whose own is zero or none."""
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
 from ._kinds import elementwise, floating, keep, number
@@ -24,7 +25,7 @@ def straight_through(op, grad):
     return grad
 
 
-def straight_through_clipped_input(limit=1.0):
+def straight_through_clipped_input(limit: float = 1.0) -> GradientFunction:
     """Make the rule for a straight-through estimator that is cut where the input is large."""
     limit = number("straight_through_clipped_input", "limit", limit, minimum=0)
 
@@ -49,7 +50,7 @@ def straight_through_clipped_input(limit=1.0):
     return rule
 
 
-def straight_through_clipped_gradient(limit=1.0):
+def straight_through_clipped_gradient(limit: float = 1.0) -> GradientFunction:
     """Make the rule for a straight-through estimator whose gradient is clipped."""
     limit = number("straight_through_clipped_gradient", "limit", limit, minimum=0)
 
@@ -95,7 +96,7 @@ def approx_sign(op, grad):
     return keep(size <= 1, (2 - 2 * size) * grad)
 
 
-def swish_sign(beta=5.0):
+def swish_sign(beta: float = 5.0) -> GradientFunction:
     """Make the SwishSign rule."""
     beta = number("swish_sign", "beta", beta, minimum=0)
 
@@ -144,7 +145,7 @@ def tanh_surrogate(op, grad):
     return (0.001 + (1 - tf.square(tf.tanh(x)))) * grad   # in this order: 1.001 is 1 in bfloat16
 
 
-def magnitude_aware(limit=1.0):
+def magnitude_aware(limit: float = 1.0) -> GradientFunction:
     """Make the magnitude-aware rule."""
     limit = number("magnitude_aware", "limit", limit, minimum=0)
 
