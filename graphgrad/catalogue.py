@@ -30,6 +30,12 @@ def line(entry):
     return "{}   [{}]   {}".format(entry.formula, entry.op_types, entry.paper).rstrip()
 
 
+def known_as(entries, name):
+    """The entries whose sources call the rule by a name: what public code says ("QuantizeGrad", "BWN", "ste_tern")."""
+    word = re.compile(r"\b{}\b".format(re.escape(name)), re.IGNORECASE)
+    return [entry for entry in entries if word.search(_section(entry.doc, "Source"))]
+
+
 def _parse(module):
     with open(os.path.join(_HERE, module + ".py"), encoding="utf-8") as stream:
         return ast.parse(stream.read())

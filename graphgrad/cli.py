@@ -64,7 +64,7 @@ def _parser():
     scan.set_defaults(do=_scan)
 
     rules = verbs.add_parser("rules", help="list the gradient rules, or show one")
-    rules.add_argument("name", nargs="?")
+    rules.add_argument("name", nargs="?", help="its name, or what other code calls it: QuantizeGrad, BWN, ste_tern")
     rules.set_defaults(do=_rules)
     return parser
 
@@ -140,15 +140,16 @@ def _build(arguments):
 def _rules(arguments):
     from . import catalogue
     entries = catalogue.read()
-    if arguments.name is None:
-        width = max(len(entry.signature) for entry in entries)
-        for entry in entries:
-            print("{}  {}".format(entry.signature.ljust(width), catalogue.line(entry)))
-        return 0
     found = [entry for entry in entries if entry.name == arguments.name]
     if not found:
-        print("graphgrad rules: there is no rule {!r}; there are {}.".format(
-            arguments.name, ", ".join(entry.name for entry in entries)), file=sys.stderr)
-        return 2
+        listed = entries if arguments.name is None else catalogue.known_as(entries, arguments.name)
+        if not listed:
+            print("graphgrad rules: there is no rule {!r}; there are {}.".format(
+                arguments.name, ", ".join(entry.name for entry in entries)), file=sys.stderr)
+            return 2
+        width = max(len(entry.signature) for entry in listed)
+        for entry in listed:
+            print("{}  {}".format(entry.signature.ljust(width), catalogue.line(entry)))
+        return 0
     print("{}\n\n{}".format(found[0].signature, found[0].doc))
     return 0

@@ -143,6 +143,15 @@ def test_a_reader_that_leaves(arguments, script, tmp_path):
     assert "OUT" not in arguments or len(load(paths["OUT"]).runs) == 2
 
 
+@pytest.mark.parametrize("name, rules", [
+    ("QuantizeGrad", ["straight_through_clipped_input(limit)", "straight_through_clipped_gradient(limit)"]), ("bwn", ["straight_through"]),
+    ("TWN", ["straight_through_clipped_input(limit)"]), ("identity_grad", ["straight_through"])])
+def test_rules_by_the_names_of_other_code(name, rules):
+    """What a porter has read in the old code finds the rules that go by that name."""
+    done = graphgrad("rules", name)
+    assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()] == rules
+
+
 def test_a_folder_with_gaps(tmp_path, script):
     """A script that fails, one without an old result, an old result without a script: each is in the table; status 1."""
     folder = tmp_path / "suite"

@@ -391,6 +391,8 @@ RULES = {
     "straight_through_interval": Row(rules.straight_through_interval(-0.5, 1.0), tf.round,
                                      lambda x, g: np.where((x >= -0.5) & (x <= 1), g, 0.0)),
     "dorefa_gradients": Row(rules.dorefa_gradients(2, noise=False), tf.identity, dorefa(2), x=IMAGES, g=IMAGES_G, second=False),
+    "dorefa_gradients on tiny g": Row(rules.dorefa_gradients(16, noise=False), tf.identity, dorefa(16), x=IMAGES, g=1e-35 * IMAGES_G,
+                                      second=False, dtypes=FLOAT32_UP, tolerance=1e-4),
     "dorefa_gradients on zeros": Row(rules.dorefa_gradients(2, noise=False), tf.identity, dorefa(2), x=IMAGES, g=0 * IMAGES_G,
                                      second=False),
     "reverse": Row(rules.reverse(0.5), tf.identity, lambda x, g: -0.5 * g),

@@ -53,7 +53,7 @@ def dorefa_gradients(k: int, noise: bool = True, seed: Optional[int] = None) -> 
         Backward: ``2m * (q(clip(g / 2m + 1/2 + u / n, 0, 1)) - 1/2)``, with ``q(v) = round(v * n) / n``,
         ``n = 2 ** k - 1``, m the largest ``|g|`` of the sample (the first dimension), u uniform in [-1/2, 1/2).
         Kink: a sample whose g is 0 throughout gives 0 (the original divides 0 by 0).
-        Infinities: an infinite g makes its sample NaN, as m is infinite.
+        Infinities: an infinite g leaves nothing finite in its sample, as m is infinite.
         Op types: any with one input and an output of the same shape.
         Shapes and dtypes: as the input; any floating dtype; float16 and bfloat16 compute in float32. The rank may be
         unknown; one of rank 0 or 1 is taken as one sample per entry.
@@ -65,10 +65,11 @@ def dorefa_gradients(k: int, noise: bool = True, seed: Optional[int] = None) -> 
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         largest = tf.reduce_max(tf.abs(wide), axis=per_sample(wide), keepdims=True)
         divisor = largest + tf.cast(tf.equal(largest, 0), wide.dtype)
-        level = wide / divisor * 0.5 + 0.5
+        # In steps of 1 / n from the start, by as few passes over g as that takes without underflow.
+        level = wide / divisor * (0.5 * n) + (0.5 * n - 0.5 if noise else 0.5 * n)
         if noise:
-            level += tf.random.uniform(tf.shape(wide), -0.5 / n, 0.5 / n, dtype=wide.dtype, seed=seed)
-        level = tf.clip_by_value(level, 0, 1)
-        return tf.cast((tf.round(level * n) / n - 0.5) * (2 * largest), grad.dtype)
+            level += tf.random.uniform(tf.shape(wide), dtype=wide.dtype, seed=seed)
+        level = tf.round(tf.clip_by_value(level, 0, n))
+        return tf.cast((level - 0.5 * n) * (2 / n) * largest, grad.dtype)
 
     return rule

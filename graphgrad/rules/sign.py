@@ -41,7 +41,8 @@ def straight_through_clipped_input(limit: float = 1.0) -> GradientFunction:
         Op types: any with one input and an output of the same shape.
         Shapes and dtypes: as the input; any floating dtype.
         Second order: that of where, in g.
-        Source: Courbariaux et al. 2016, arXiv:1602.02830, equation 4; larq's ste_sign, ste_heaviside and ste_tern.
+        Source: Courbariaux et al. 2016, arXiv:1602.02830, equation 4; larq's ste_sign, ste_heaviside and
+        ste_tern (TWN, Li, Liu 2016, arXiv:1605.04711).
         Also found under the name "QuantizeGrad", which in most public code is the rule that clips the gradient.
         """
         x = elementwise("straight_through_clipped_input", op)
@@ -64,8 +65,8 @@ def straight_through_clipped_gradient(limit: float = 1.0) -> GradientFunction:
         Op types: any with one input and an output of the same shape.
         Shapes and dtypes: as the input; any floating dtype.
         Second order: that of the clipping, in g.
-        Source: public code under the name "QuantizeGrad"; despite the name it is not the estimator of
-        arXiv:1602.02830, which looks at the input (straight_through_clipped_input).
+        Source: public code under the name "QuantizeGrad"; despite the name it is not the estimator of Courbariaux et
+        al. 2016, which looks at the input (straight_through_clipped_input).
         """
         elementwise("straight_through_clipped_gradient", op)
         return tf.minimum(tf.maximum(grad, -limit), limit)
