@@ -283,6 +283,7 @@ def test_a_difference_in_a_part_is_found(tmp_path):
     Pair = collections.namedtuple("Pair", ["left", "right"])
     right = outcome(tmp_path, Pair(VALUES, VALUES), Pair(VALUES, VALUES))
     assert right.same and right.compared == 2
+    assert [(one.dtype, one.tolerance) for one in right.tensors] == [("float32", (1e-5, 5e-6))] * 2
     wrong = outcome(tmp_path, Pair(VALUES, VALUES + 1), Pair(VALUES, VALUES))
     assert [(one.where, one.kind) for one in wrong.differences] == [("run 0, y.right", "values")]
 
