@@ -10,7 +10,7 @@ from . import rules
 from ._tf import tf, v1
 from ._types import Tensor, TensorLike
 from .functions import tf_func_with_grad
-from .rules._kinds import bits
+from .rules._kinds import bits, number, whole
 from .rules.relevance import PAIRED
 from .rules.sign import mean_size
 
@@ -113,7 +113,8 @@ def magnitude_aware_sign(x: TensorLike, clip_value: float = 1.0) -> Tensor:
 
     Source: larq's MagnitudeAwareSign; arXiv:1808.00278. See rules.magnitude_aware.
     """
-    return _ruled("magnitude_aware_sign", lambda x: mean_size(x) * _sign(x), x, rules.magnitude_aware(clip_value))
+    return _ruled("magnitude_aware_sign", lambda x: mean_size(x) * _sign(x), x,
+                  rules.magnitude_aware(clip_value), rank=1)
 
 
 def heaviside_ste(x: TensorLike, clip_value: Optional[float] = 1.0) -> Tensor:
@@ -154,7 +155,7 @@ def binarize(w: TensorLike, method: str = "bwn") -> Tensor:
     if method == "bwn":
         return _ruled("binarize", lambda w: tf.reduce_mean(tf.abs(w)) * _sign(w), w, rules.straight_through)
     if method == "xnor":
-        return _ruled("binarize", lambda w: mean_size(w) * _sign(w), w, rules.xnor)
+        return _ruled("binarize", lambda w: mean_size(w) * _sign(w), w, rules.xnor, rank=1)
     raise ValueError("binarize: method must be 'bwn' or 'xnor', but got {!r}.".format(method))
 
 
@@ -188,8 +189,7 @@ def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq"
     if method != "ttq":
         raise ValueError("ternarize: method must be 'ttq' or 'twn', but got {!r}.".format(method))
     x = _floating("ternarize", x)
-    if not isinstance(thresh, (int, float)) or not 0 <= thresh <= 1:
-        raise ValueError("ternarize: thresh must be a number from 0 to 1 for 'ttq', but got {!r}.".format(thresh))
+    thresh = number("ternarize by 'ttq'", "thresh", thresh, minimum=0, maximum=1)
     scales = [v1.get_variable(name, shape=[], dtype=x.dtype.base_dtype, initializer=tf.ones_initializer())
               if scale is None else scale for name, scale in (("Wp", wp), ("Wn", wn))]
     threshold = tf.stop_gradient(thresh * tf.reduce_max(tf.abs(x)))
@@ -301,6 +301,7 @@ def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = Non
     """
     if (minimum is None) != (maximum is None):
         raise ValueError("quantize_ste: give both minimum and maximum, or none.")
+    _callable("quantize_ste", quantizer)
     rule = rules.straight_through if minimum is None else rules.straight_through_interval(minimum, maximum)
     return lambda x: _ruled("quantize_ste", quantizer, x, rule)
 
@@ -332,7 +333,7 @@ def categorical_ste(logits: TensorLike, seed: Optional[int] = None) -> Tensor:
     def forward(logits):
         return _one_hot(logits + _gumbel(logits, seed), -1)
 
-    return _ruled("categorical_ste", forward, logits, rules.substitute(tf.nn.softmax))
+    return _ruled("categorical_ste", forward, logits, rules.substitute(tf.nn.softmax), rank=1)
 
 
 def gumbel_softmax(logits: TensorLike, temperature: TensorLike = 1.0, hard: bool = False,
@@ -350,7 +351,7 @@ def gumbel_softmax(logits: TensorLike, temperature: TensorLike = 1.0, hard: bool
 
     Source: Jang, Gu, Poole 2016, arXiv:1611.01144.
     """
-    logits = _floating("gumbel_softmax", logits)
+    logits = _floating("gumbel_softmax", logits, rank=1)
     if isinstance(temperature, (int, float)) and not temperature > 0:
         raise ValueError("gumbel_softmax: temperature must be above 0, but got {!r}.".format(temperature))
     relaxed = tf.nn.softmax((logits + _gumbel(logits, seed)) / tf.convert_to_tensor(temperature, logits.dtype))
@@ -364,7 +365,7 @@ def argmax_ste(x: TensorLike, axis: int = -1) -> Tensor:
 
     For the gradient of a softmax in its place: ``bpda(..., substitute=tf.nn.softmax)``, or ``gumbel_softmax``.
     """
-    return _ruled("argmax_ste", lambda x: _one_hot(x, axis), x, rules.straight_through)
+    return _ruled("argmax_ste", lambda x: _one_hot(x, axis), x, rules.straight_through, rank=1)
 
 
 def top_k_ste(x: TensorLike, k: int) -> Tensor:
@@ -375,16 +376,17 @@ def top_k_ste(x: TensorLike, k: int) -> Tensor:
 
     Source: arXiv:1308.3432, of a choice.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    chosen = whole(k)
+    if chosen is None or chosen < 1:
         raise ValueError("top_k_ste: k must be an int from 1, but got {!r}.".format(k))
 
     def forward(x):
-        if x.shape.rank is not None and x.shape[-1:].is_fully_defined() and k > x.shape.as_list()[-1]:
+        if x.shape.rank is not None and x.shape[-1:].is_fully_defined() and chosen > x.shape.as_list()[-1]:
             raise ValueError("top_k_ste: k is {}, but the last axis has {} entries.".format(k, x.shape.as_list()[-1]))
-        chosen = tf.nn.top_k(x, k).indices
-        return tf.reduce_sum(tf.one_hot(chosen, tf.shape(x)[-1], dtype=x.dtype), axis=-2)
+        places = tf.nn.top_k(x, chosen).indices
+        return tf.reduce_sum(tf.one_hot(places, tf.shape(x)[-1], dtype=x.dtype), axis=-2)
 
-    return _ruled("top_k_ste", forward, x, rules.straight_through)
+    return _ruled("top_k_ste", forward, x, rules.straight_through, rank=1)
 
 
 def _one_hot(x, axis):
@@ -422,6 +424,8 @@ def skip_gradient(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     Source: tf.grad_pass_through, which asks for the same shape.
     """
+    _callable("skip_gradient", f)
+
     def skipping(x):
         x = _floating("skip_gradient", x)
         called = getattr(f, "__name__", f)
@@ -469,6 +473,7 @@ def bpda(f: Callable[..., Any], backward: Optional[Callable[..., Any]] = None,
     """
     if (backward is None) == (substitute is None):
         raise TypeError("bpda: give either backward or substitute (for the identity: skip_gradient).")
+    _callable("bpda", f)
     rule = rules.bpda(backward) if substitute is None else rules.substitute(substitute)
     return lambda *tensors: tf_func_with_grad(f, list(tensors), grad=rule, name="bpda")
 
@@ -486,6 +491,7 @@ def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Source: tf.recompute_grad. See rules.substitute.
     """
+    _callable("recompute", f)
     rule = rules.substitute(f)
     return lambda *tensors: tf_func_with_grad(f, list(tensors), grad=rule, name="recompute")
 
@@ -502,10 +508,20 @@ def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
     Returns:
         A tensor [2n, ...], samples first.
 
+    Raises:
+        ValueError: the baseline's shape does not broadcast to x's.
+
     Source: SHAP's DeepExplainer, which runs them so; arXiv:1704.02685.
     """
-    x = _floating("paired", x)
+    x = _floating("paired", x, rank=1)
     baseline = tf.convert_to_tensor(baseline, x.dtype)
+    try:
+        fits = tf.broadcast_static_shape(x.shape, baseline.shape).is_compatible_with(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("paired: the baseline must broadcast to x, {}, but has shape {}.".format(
+            x.shape, baseline.shape))
     return tf.concat([x, tf.zeros_like(x) + baseline], 0, name=PAIRED)
 
 
@@ -521,15 +537,32 @@ def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
 
 # --- Shared -----------------------------------------------------------------------------------------------
 
-def _ruled(name, forward, x, rule):
-    return tf_func_with_grad(forward, [_floating(name, x)], grad=rule, name=name)
+def _ruled(name, forward, x, rule, rank=0):
+    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule."""
+    x = _floating(name, x, rank)
+
+    def checked(given):
+        y = tf.convert_to_tensor(forward(given))
+        if y.dtype != x.dtype or not y.shape.is_compatible_with(x.shape):
+            raise ValueError("{}: the result must have the dtype and shape of the input, {} {}, but has {} {}.".format(
+                name, x.dtype.name, x.shape, y.dtype.name, y.shape))
+        return y
+
+    return tf_func_with_grad(checked, [x], grad=rule, name=name)
 
 
-def _floating(name, x):
+def _floating(name, x, rank=0):
     x = tf.convert_to_tensor(x)
     if not x.dtype.is_floating:
         raise TypeError("{} needs a floating tensor, but got {}: cast it first.".format(name, x.dtype.name))
+    if x.shape.rank is not None and x.shape.rank < rank:
+        raise ValueError("{} needs a tensor of rank {} or more, but got shape {}.".format(name, rank, x.shape))
     return x
+
+
+def _callable(name, function):
+    if not callable(function):
+        raise TypeError("{} takes a function of tensors, but got {!r}.".format(name, function))
 
 
 def _clipped(clip_value):

@@ -100,10 +100,16 @@ class Override:
         if graph.finalized:
             raise OverrideError("The default graph is finalized, so nothing can be built in it under an override. "
                                 "Enter the block before the graph is finalized, or use override.on(graph).")
-        block = Block(self, graph)
-        block.open()
-        self._stack().append(block)
-        return self
+        stack, block = self._stack(), Block(self, graph)
+        try:
+            block.open()
+            stack.append(block)
+            return self
+        except BaseException:   # an interrupt, after which Python calls no __exit__
+            block.undo()
+            if block in stack:
+                stack.remove(block)
+            raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Optional[bool]:
         block = self._stack().pop()

@@ -144,7 +144,10 @@ class GradientRegistry:
                     "the gradient of operations of type {0!r}, register the function under a name of its own and "
                     "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
             # Not for autograph: saving a model calls it inside a tf.function.
-            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
+            dispatch = _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name))
+            dispatch.graphgrad_dispatch = True
+            _tf.unregister(name)
+            _tf.register(name, dispatch)
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -288,7 +291,13 @@ def declare_surrogate(forward: Callable[..., Any]) -> Callable[[Function], Funct
 
     Returns:
         A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+
+    Raises:
+        TypeError: forward is not callable.
     """
+    if not callable(forward):
+        raise TypeError("A surrogate must be callable as forward(op, *inputs), but got {!r}.".format(forward))
+
     def decorate(function):
         function.surrogate = forward
         return function
@@ -389,11 +398,11 @@ def _check_name(name):
 
 
 def _tf_has(name):
+    """Whether TensorFlow has a name, but for what is left of a registration, or an import, that was interrupted."""
     try:
-        _tf.registered_gradient(name)
+        return not hasattr(_tf.registered_gradient(name), "graphgrad_dispatch")
     except KeyError:
         return False
-    return True
 
 
 @gradient_rule("no_gradient")

@@ -249,3 +249,18 @@ def test_a_closure_over_what_is_not_assigned_yet():
 
     assert same_function(unassigned(True), unassigned(True))
     assert not same_function(unassigned(True), unassigned(False))
+
+
+def test_another_surrogate_makes_another_rule():
+    """A cell run again with another surrogate over the same code: the new one is what check_gradient holds it to."""
+    def made(surrogate):
+        rule = lambda op, grad: grad   # noqa: E731 (the same code twice)
+        return gg.declare_surrogate(surrogate)(rule)
+
+    for surrogate, right in ((lambda op, x: x, True), (lambda op, x: 2.0 * x, False), (lambda op, x: x + 1.0, True)):
+        override = gg.override_gradients({"Sign": made(surrogate)})
+        if right:
+            gg.check_gradient(tf.sign, np.array([0.5, -2.0]), override=override)
+        else:
+            with pytest.raises(gg.CheckError):
+                gg.check_gradient(tf.sign, np.array([0.5, -2.0]), override=override)

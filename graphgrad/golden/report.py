@@ -45,8 +45,8 @@ class Report:
     def text(self) -> str:
         """The verdict, the first differences, what explains them, and notes."""
         if self.comparison is None:
-            return "{}: {}".format(self.title, self.failure)
-        return comparison_text(self.comparison, self.title, self.reasons)
+            return _legal("{}: {}".format(self.title, self.failure))
+        return _legal(comparison_text(self.comparison, self.title, self.reasons))
 
     def as_dict(self) -> Dict[str, Any]:
         """The same, with every tensor, as what JSON can hold."""
@@ -118,8 +118,9 @@ def junit_text(reports):
 
 
 def _legal(text):
-    """Without the control characters that XML does not allow."""
-    return "".join(letter if letter >= " " or letter in "\t\n" else "?" for letter in text)
+    """Without control characters, which XML does not allow, and which a terminal obeys wherever they come from."""
+    return "".join(letter if (letter >= " " and not "\x7f" <= letter <= "\x9f") or letter in "\t\n" else "?"
+                   for letter in text)
 
 
 class Row:
@@ -159,6 +160,6 @@ def suite_table(rows: Iterable[Any]) -> str:
     for row in rows:
         cells += row.cells
     widths = [max(len(cell[i]) for cell in cells) for i in range(5)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(cell, widths)).rstrip() for cell in cells]
+    lines = ["  ".join(_legal(text).ljust(width) for text, width in zip(cell, widths)).rstrip() for cell in cells]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from .._tf import tf
 from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
-from ._kinds import floating, keep, number, of_type, one_input
+from ._kinds import elementwise, floating, keep, number, of_type
 
 
 def reverse(factor: Any = 1.0) -> GradientFunction:
@@ -29,7 +29,7 @@ def reverse(factor: Any = 1.0) -> GradientFunction:
         Second order: 0 in x.
         Source: Ganin, Lempitsky 2014, arXiv:1409.7495.
         """
-        one_input("reverse", op)
+        elementwise("reverse", op)
         return -_as(factor, grad) * grad
 
     return rule
@@ -55,7 +55,7 @@ def scale(factor: Any) -> GradientFunction:
         Second order: 0 in x.
         Source: tf-slim's scale_gradient.
         """
-        one_input("scale", op)
+        elementwise("scale", op)
         return _as(factor, grad) * grad
 
     return rule
@@ -80,7 +80,7 @@ def clip_by_value(minimum: float, maximum: float) -> GradientFunction:
         Second order: that of the clipping, in g.
         Source: tf.clip_by_value, as a rule on one tensor.
         """
-        one_input("clip_by_value", op)
+        elementwise("clip_by_value", op)
         return tf.minimum(tf.maximum(grad, minimum), maximum)
 
     return rule
@@ -102,7 +102,7 @@ def clip_by_norm(norm: float) -> GradientFunction:
         Second order: that of the formula, in g.
         Source: Pascanu, Mikolov, Bengio 2012, arXiv:1211.5063, on one tensor.
         """
-        one_input("clip_by_norm", op)
+        elementwise("clip_by_norm", op)
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         squared = tf.reduce_sum(tf.square(wide))
         # The square root of 0 has an infinite derivative: take it of 1 where it is not used.
@@ -207,7 +207,11 @@ def substitute(forward: Callable[..., Any]) -> GradientFunction:
         with tf.control_dependencies(came):
             # Not before g is there, and not merged with the forward's own operations.
             inputs = [tf.identity(tensor) for tensor in op.inputs]
-        outputs = forward(*inputs)
+        try:
+            outputs = forward(*inputs)
+        except (TypeError, ValueError) as error:
+            raise GradientError("The substitute for operation {!r} (type {}) does not take its {} input(s): {}".format(
+                op.name, op.type, len(inputs), error)) from error
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         if len(outputs) != len(grads):
             raise GradientError("The substitute for operation {!r} (type {}) returns {} outputs, but the operation has "

@@ -7,6 +7,8 @@ is one layer with it. Weights and biases get None. For an op that is not linear 
 sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``, with
 epsilon left out, as iNNvestigate and zennit do.
 """
+import numpy as np
+
 from .._tf import tf
 from .._types import GradientFunction, TensorLike
 from ..errors import GradientError
@@ -155,6 +157,10 @@ def excitation_backprop(op, relevance, *others):
 
 def lrp_z_box(low: TensorLike, high: TensorLike) -> GradientFunction:
     """Make the LRP-zB rule for a first layer whose inputs lie within bounds: numbers, or arrays that broadcast to x."""
+    low, high = _bound("low", low), _bound("high", high)
+    if np.any(low > high):
+        raise ValueError("lrp_z_box: low must not be above high, but got {!r} and {!r}.".format(low, high))
+
     @gradient_rule("lrp_z_box", low=_name_of(low), high=_name_of(high))
     def rule(op, relevance, *others):
         """LRP-zB (z-box): ``x * back(s) - low * back+(s) - high * back-(s)``, ``s = R / z``, for bounded inputs.
@@ -316,5 +322,16 @@ def _negative(tensor):
     return tf.minimum(tensor, tf.zeros([], tensor.dtype))
 
 
+def _bound(name, value):
+    """A bound of the inputs as a float or an array; ValueError if it is no number."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if value is None or np.isnan(array).any():
+        raise ValueError("lrp_z_box: {} must be a number or an array of numbers, but got {!r}.".format(name, value))
+    return array if array.ndim else float(array)
+
+
 def _name_of(bound):
-    return bound if isinstance(bound, (int, float)) else "array"
+    return bound if isinstance(bound, float) else "array"

@@ -11,12 +11,12 @@ from .. import presets, rules
 from .._tf import tf
 from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
+from ..nonlinear import PRODUCTS
 from ..overrides import override_gradients
 from ..rules.relevance import ONE_INPUT, TWO_INPUTS
 from .completeness import SumsUp
 from .gradients import Gradient, GradientTimesInput
 from .integrated import as_baseline
-from .path import PRODUCTS
 from .stacks import Stacks
 
 #: f(0) = 0, as LRP's quotient supposes; not so Sigmoid and Softplus.
