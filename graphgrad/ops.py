@@ -508,6 +508,9 @@ def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
     Returns:
         A tensor [2n, ...], samples first.
 
+    Raises:
+        ValueError: the baseline's shape does not broadcast to x's.
+
     Source: SHAP's DeepExplainer, which runs them so; arXiv:1704.02685.
     """
     x = _floating("paired", x, rank=1)

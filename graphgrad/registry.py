@@ -373,7 +373,7 @@ def unknown_gradient(name):
     """The sentence for a gradient name that nobody registered, with close matches."""
     known = sorted(set(gradients) | set(_tf.registered_names()))
     close = difflib.get_close_matches(name, known, n=3) or difflib.get_close_matches(
-        name.lower(), [k.lower() for k in known], n=0 or 3)
+        name.lower(), [k.lower() for k in known], n=3)
     close = [k for k in known if k in close or k.lower() in close][:3]
     text = "No gradient named {!r} is registered".format(name)
     if _tf.is_op_type(name):

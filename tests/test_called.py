@@ -78,3 +78,32 @@ def test_4_8_what_cannot_be_called_is_refused():
         gg.override_gradients({"Relu": forty_two})(3)
 
 
+
+
+def test_what_returns_no_tensor_is_refused():
+    """In eager mode the call is one tf.function, which would hand on a Python object of its tracing."""
+    with pytest.raises(gg.OverrideError, match="<lambda> \\(.*test_called.py:\\d+\\) returned .*, which is no tensor: in eager"):
+        gg.override_gradients({"Relu": forty_two})(lambda x: (tf.nn.relu(x), object())[1])(tensorflow.constant([1.0]))
+
+
+def test_the_wrapper_says_what_it_wraps():
+    """The repr, and a callable whose signature Python cannot read."""
+    class Odd:
+        __signature__ = "none"
+
+        def __call__(self, x):
+            return tf.nn.relu(x)
+
+        def fit(self):
+            raise AssertionError("ordinary gradients")
+
+        def __repr__(self):
+            return "Odd()"
+
+    wrapped = gg.override_gradients({"Relu": forty_two})(Odd())
+    assert repr(wrapped).startswith("Odd() under Override(Relu -> ")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([-1.0, 2.0])
+        assert session.run(tf.gradients(wrapped(x), x)[0]).tolist() == [42.0, 42.0]
+    with pytest.raises(gg.OverrideError, match="fit\\(\\) of this Keras.*cannot be put under an override: build the model in a graph"):
+        wrapped.fit()

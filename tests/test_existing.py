@@ -211,3 +211,18 @@ def test_4_7_a_defun_is_refused(x, run):
         with gg.override_gradients({"Relu": forty_two}).on():
             pass
     assert relu_gradient(y, x, run) == ORDINARY
+
+
+def test_strict_and_nothing_differentiated(graph):
+    """What is a warning otherwise."""
+    tf.nn.relu(tf.constant([1.0]))
+    with pytest.raises(gg.OverrideError, match="No gradient was built through any of the 1 operation that on\\(\\) overrode"):
+        with gg.override_gradients({"Relu": forty_two}, strict=True).on(graph):
+            pass
+
+
+def test_in_eager_mode_a_graph_must_be_given():
+    """There is no current one."""
+    with pytest.raises(gg.OverrideError, match="on\\(\\) needs a graph, and in eager mode there is no current one"):
+        with gg.override_gradients({"Relu": forty_two}).on():
+            pass

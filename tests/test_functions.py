@@ -1,5 +1,6 @@
 """py_func_with_grad and tf_func_with_grad: the same call, the same gradient function."""
 import gc
+import os
 import weakref
 
 import numpy as np
@@ -231,3 +232,32 @@ def test_functions_go_with_their_graphs():
     gc.collect()
     assert [reference() for reference in gone] == [None] * len(gone)
     assert set(_tf.registered_names()) - names <= {"graphgrad.bound"}
+
+
+def test_a_name_of_tensorflows_for_a_gradient(graph, run):
+    """An op type whose gradient takes the same inputs and outputs: Square's, of a forward that is something else."""
+    x = tf.constant([3.0, -2.0])
+    y = gg.tf_func_with_grad(tf.exp, [x], grad="Square")
+    np.testing.assert_allclose(run(y), np.exp([3.0, -2.0]), rtol=1e-6)
+    np.testing.assert_allclose(run(tf.gradients(y, x)[0]), [6.0, -4.0])
+
+
+def test_a_forward_that_cannot_be_called_is_refused(graph):
+    """Both ways to say it."""
+    with pytest.raises(TypeError, match="func must be a callable over tensors, but got 3"):
+        gg.tf_func_with_grad(3, [tf.constant(1.0)], grad="Identity")
+
+
+def test_tokens_of_a_forked_process_are_its_own(inputs, tmp_path):
+    """Two processes after a fork would otherwise make the same tokens."""
+    def process():
+        return numpy_form(inputs).op.get_attr("token").decode().split("@")[1].split(".")[0]
+
+    ours, child = process(), os.fork()
+    if not child:
+        try:
+            (tmp_path / "token").write_text(process())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert process() == ours != (tmp_path / "token").read_text()

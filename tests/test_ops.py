@@ -295,3 +295,11 @@ def test_bad_input(call, error, text):
     with tf.Graph().as_default():
         with pytest.raises(error, match=text):
             call(tf.constant([1.0, 2.0]), tf.constant([1, 2]))
+
+
+def test_full_precision_and_unknown_ranks(graph, run):
+    """32 bits leave activations as they are; an axis from the end but the last needs a rank to count from."""
+    x = tf.constant([-0.3, 1.7])
+    assert run(gg.ops.dorefa_activations(x, 32)).tolist() == run(x).tolist()
+    with pytest.raises(ValueError, match="argmax_ste: axis -2 needs a tensor of known rank"):
+        gg.ops.argmax_ste(tf.placeholder(tf.float32, None), axis=-2)

@@ -677,3 +677,63 @@ def test_one_override_is_entered_again_and_within_itself(x, run):
         second = tf.nn.relu(x)
     assert relu_gradient(first, x, run) == relu_gradient(second, x, run) == FORTY_TWO
     assert relu_gradient(tf.nn.relu(x), x, run) == ORDINARY
+
+
+def test_what_requires_is_checked():
+    """Before anything is installed."""
+    with pytest.raises(gg.OverrideError, match="require must be 'each' or 'any', but got 'all'"):
+        gg.override_gradients({"Relu": forty_two}, require="all")
+
+
+def test_a_report_reads_like_a_container(graph):
+    """Its length, what all keys tagged, and what was there instead of a key that matched nothing."""
+    override = gg.override_gradients({"Relu": forty_two, "Add": forty_two})
+    x = tf.constant([1.0])
+    with pytest.warns(gg.OverrideWarning, match="'Add' matched no operation"):
+        with override:
+            tf.nn.relu(x) + x
+    report = override.report
+    assert len(report) == 2 and report.tagged == ["Relu"] and report.unmatched == ["Add"]
+    assert "there instead: AddV2 (1)" in str(report)
+
+
+def test_where_an_operation_was_built_is_said(graph):
+    """Before, between and after the blocks of one override."""
+    x, override = tf.constant([1.0]), gg.override_gradients({"Relu": forty_two})
+    tf.nn.relu(x, name="before")
+    with override:
+        tf.nn.relu(x, name="first")
+    tf.nn.relu(x, name="between")
+    with override:
+        tf.nn.relu(x, name="second")
+    tf.nn.relu(x, name="after")
+    assert override.report["Relu"].tagged == ["first", "second"]
+    assert override.report["Relu"].missed == {
+        "before": "built before the block", "between": "built outside the block", "after": "built after the block"}
+
+
+def test_a_gradient_of_a_resource_or_of_rows_is_let_through(graph, run):
+    """A handle's gradient has the dtype of what it refers to; IndexedSlices need no dense shape."""
+    v = tf.get_variable("v", initializer=tf.constant([[1.0, 2.0], [3.0, 4.0]]), use_resource=True)
+    with gg.override_gradients({"ReadVariableOp": lambda op, grad: 3.0 * grad}):
+        y = v.read_value() * 1.0
+    np.testing.assert_array_equal(run(tf.gradients(y, v)[0]), np.full([2, 2], 3.0))
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with gg.override_gradients({"GatherV2": lambda op, grad: [tf.IndexedSlices(grad, op.inputs[1]), None, None]}):
+        y = tf.gather(x, [1, 1])
+    assert run(tf.gradients(y, x)[0].values).tolist() == [[1.0, 1.0]] * 2
+
+
+def test_a_gradient_whose_signature_cannot_be_read(graph, run):
+    """It is called as it is."""
+    class Odd:
+        __signature__ = "none"
+        __name__ = "odd"
+
+        def __call__(self, op, grad):
+            return 7.0 * grad
+
+    x = tf.constant([1.0])
+    with gg.override_gradients({"Relu": Odd()}):
+        y = tf.nn.relu(x)
+    assert run(tf.gradients(y, x)[0]).tolist() == [7.0]

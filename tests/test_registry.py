@@ -1,5 +1,8 @@
 """Gradient names: lasting, readable, deterministic (design 4.10)."""
+import functools
 import random
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ from conftest import TF1, tf
 
 import graphgrad as gg
 from graphgrad.registry import gradients
+from graphgrad.sources import same_function, source_name
 
 
 def rule(op, grad):
@@ -130,6 +134,121 @@ def test_4_10_no_random_state_is_touched(graph):
         y = tf.nn.relu(x)
     tf.gradients(gg.py_func_with_grad(np.abs, [y], tf.float32, grad=lambda op, grad: grad), x)
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before
+
+
+def test_a_redefined_function_without_a_name_takes_over(graph, run):
+    """A module reloaded: its function is found under the same name, and new operations get the new one."""
+    x, results, names = tf.constant([1.0]), [], []
+    for factor in ("2.0", "3.0"):
+        module = {"gg": gg, "__name__": "test_registry_reloaded"}
+        exec("def reloaded(op, grad):\n    return {} * grad".format(factor), module)
+        override = gg.override_gradients({"Relu": module["reloaded"]})
+        names.append(override.gradients["Relu"])
+        with override:
+            results.append(tf.nn.relu(x))
+    assert names == ["test_registry_reloaded.reloaded"] * 2
+    assert [run(tf.gradients(y, x)[0]).tolist() for y in results] == [[2.0], [3.0]]
+
+
+def test_a_record_says_what_it_is():
+    """Name, file and line."""
+    gg.register_gradient("test_registry.shown")(rule)
+    assert repr(gradients["test_registry.shown"]) == "GradientRecord('test_registry.shown', {}:{})".format(
+        __file__, rule.__code__.co_firstlineno)
+
+
+def test_a_dropped_name_is_free_and_what_was_built_keeps_its_function(graph, run):
+    """What is built before keeps the old function; another function may then have the name."""
+    name, x = "test_registry.dropped", tf.constant([1.0])
+    gg.register_gradient(name)(rule)
+    with gg.override_gradients({"Relu": name}):
+        old = tf.nn.relu(x)
+    gradients.drop(name)
+    assert name not in gradients
+    gg.register_gradient(name)(unnamed)
+    with gg.override_gradients({"Relu": name}):
+        new = tf.nn.relu(x)
+    assert [run(tf.gradients(y, x)[0]).tolist() for y in (old, new)] == [[2.0], [1.0]]
+
+
+def test_a_function_that_is_gone_is_said_to_be(graph):
+    """Between the end of a closure and the end of its name, another thread may still ask for it."""
+    op = tf.nn.relu(tf.constant([1.0])).op
+    with pytest.raises(gg.RegistrationError, match="'Relu' \\(type Relu\\) is tagged with gradient 'gone', whose function is gone"):
+        gradients._dispatch("gone", op, op.outputs[0])
+
+
+@pytest.mark.parametrize("op_type", ["Shape", "Rint"], ids=["not differentiable", "a function that returns None"])
+def test_a_gradient_of_tensorflows_that_is_none(op_type, graph):
+    """As original_gradient, and as the value of an override: None for each input, as TensorFlow has it."""
+    x = tf.placeholder(tf.float32, [None])
+    op = (tf.shape(x) if op_type == "Shape" else tf.rint(x)).op
+    assert op.type == op_type and gg.original_gradient(op, tf.ones([1])) == [None]
+    with gg.override_gradients({"Relu": op_type}):
+        y = tf.nn.relu(x)
+    assert tf.gradients(y, x) == [None]
+
+
+def test_bound_methods_and_partials(graph, run):
+    """The same method of the same object is the same function; of another object it is another, under another name."""
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def rule(self, op, grad):
+            return self.factor * grad
+
+    two, three, x = Scaled(2.0), Scaled(3.0), tf.constant([1.0])
+    overrides = [gg.override_gradients({"Relu": method}) for method in (two.rule, two.rule, three.rule)]
+    names = [override.gradients["Relu"] for override in overrides]
+    assert names[0] == names[1] != names[2]
+    with overrides[0]:
+        y = tf.nn.relu(x)
+    with gg.override_gradients({"Relu": functools.partial(make, 5.0)()}), gg.override_gradients({"Relu": overrides[2].gradients["Relu"]}):
+        z = tf.nn.relu(x)
+    with gg.override_gradients({"Relu": functools.partial(lambda factor, op, grad: factor * grad, 4.0)}):
+        w = tf.nn.relu(x)
+    assert [run(tf.gradients(result, x)[0]).tolist() for result in (y, z, w)] == [[2.0], [3.0], [4.0]]
+
+
+def test_the_name_of_a_function_of_a_program(monkeypatch):
+    """``python -m package.tool`` and ``python -m package``: by the module's name, as another process imports it."""
+    main = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    for spec, name in (("package.tool", "package.tool.rule"), ("package.__main__", "package.rule")):
+        main.__spec__ = types.SimpleNamespace(name=spec)
+        exec("def rule(op, grad):\n    return grad", main.__dict__)
+        assert source_name(main.rule) == name
+
+
+@pytest.mark.parametrize("one, other, same", [
+    ((1, [2.0, (3, "a")]), (1, [2.0, (3, "a")]), True),
+    ((1, [2.0, (3, "a")]), (1, [2.0, (3, "b")]), False),
+    ((1, [2.0]), (1, [2.0, 3.0]), False),
+    ((1.0,), (1,), False),
+])
+def test_what_sets_two_closures_apart(one, other, same):
+    """What they close over, looked into."""
+    def close(value):
+        def closed(op, grad):
+            return value and grad
+        return closed
+
+    assert same_function(close(one), close(other)) == same
+
+
+def test_a_closure_over_what_is_not_assigned_yet():
+    """It can be registered; two such are the same."""
+    def unassigned(given):
+        def closed(op, grad):
+            return later * grad
+        if given:
+            return closed
+        later = 1.0
+        return closed
+
+    assert same_function(unassigned(True), unassigned(True))
+    assert not same_function(unassigned(True), unassigned(False))
 
 
 def test_another_surrogate_makes_another_rule():

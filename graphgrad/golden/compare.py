@@ -12,7 +12,7 @@ from .recording import Recording, load
 from .tolerances import Tolerances
 from .values import compare_values
 
-__all__ = ["Comparison", "Difference", "Tensor", "compare", "compare_arrays", "load"]
+__all__ = ["Comparison", "Difference", "Tensor", "compare", "load"]
 
 
 class Difference:
@@ -303,15 +303,6 @@ class _Work:
         if self.new.meta.get("seeds_unmatched"):
             self.result.notes.append("{} random operations are new, or elsewhere than then, and kept their own "
                                      "seeds".format(self.new.meta["seeds_unmatched"]))
-
-
-def compare_arrays(result, where, new, old, dtype, tolerance=None):
-    """Compare two arrays of one shape and the dtype of that name, at its tolerance; integers and booleans exactly."""
-    tensor = Tensor(where, 0, where)
-    tensor.dtype = dtype
-    tensor.tolerance = tolerance or Tolerances().of(where, dtype)
-    result.tensors.append(tensor)
-    _say(result, tensor, compare_values(new, old, tensor.tolerance), new, old)
 
 
 def _say(result, tensor, outcome, new, old):

@@ -69,7 +69,7 @@ def find():
         return "old", "tf_keras"
     if importlib.util.find_spec("keras") is None:
         return "none", None
-    from importlib import metadata   # Python 3.8; TF 2.x has a newer one
+    from importlib import metadata  # Python 3.8; TF 2.x has a newer one
     return ("old" if metadata.version("keras").startswith("2.") else "new"), "keras"
 
 

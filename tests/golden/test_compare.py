@@ -1,4 +1,5 @@
 """Comparing recordings: what differs is found and located, honest rounding passes, files are only data."""
+import collections
 import json
 import os
 import pickle
@@ -306,3 +307,33 @@ def test_reports_that_cannot_be_written(tmp_path, capsys):
     words = [word for kind in ("json", "junit", "html") for word in ("--" + kind, str(tmp_path / ("r." + kind)))]
     assert main(["compare", path, path] + words) == 0
     assert all((tmp_path / ("r." + kind)).stat().st_size > 100 for kind in ("json", "junit", "html"))
+
+
+def test_a_difference_in_a_part_is_found(tmp_path):
+    """A fetch of several tensors, such as a SparseTensorValue: the part is named."""
+    Pair = collections.namedtuple("Pair", ["left", "right"])
+    right = outcome(tmp_path, Pair(VALUES, VALUES), Pair(VALUES, VALUES))
+    assert right.same and right.compared == 2
+    assert [(one.dtype, one.tolerance) for one in right.tensors] == [("float32", (1e-5, 5e-6))] * 2
+    wrong = outcome(tmp_path, Pair(VALUES, VALUES + 1), Pair(VALUES, VALUES))
+    assert [(one.where, one.kind) for one in wrong.differences] == [("run 0, y.right", "values")]
+
+
+def test_variables_are_compared_session_by_session(tmp_path):
+    """Two sessions have a variable of one name each; what differs is told of the right one."""
+    def variables(name, *values):
+        recorder = Recorder(["test"])
+        recorder._record(["y"], {}, [VALUES])
+        recorder.meta.update(complete=True, error=None)
+        recorder._variables = [{
+            "session": session, "name": "w:0", "initial": recorder._value("w:0", np.float32(value), "initial/{}".format(session)),
+            "final": recorder._value("w:0", np.float32(0.0), "final/{}".format(session))} for session, value in enumerate(values)]
+        path = str(tmp_path / (name + ".npz"))
+        recorder.save(path)
+        return load(path)
+
+    old = variables("old", 1.0, 2.0)
+    assert compare(variables("same", 1.0, 2.0), old).compared == 5
+    assert compare(variables("same", 1.0, 2.0), old).same
+    wrong = compare(variables("new", 1.0, 3.0), old)
+    assert len(wrong.differences) == 1 and "it is 3.0 now, 2.0 then" in str(wrong.differences[0])
