@@ -2,6 +2,7 @@
 import os
 import struct
 import zipfile
+from typing import Any, Dict, List
 
 from ..errors import ResultFileError
 from ..untrusted import UNREADABLE, entry_size, parse_json, read_array
@@ -27,7 +28,7 @@ class Recording:
         graphs: list of dicts: "nodes" (name, type, places of the inputs), "random", "tags", "forward", "histogram".
     """
 
-    def __init__(self, path, meta, runs, archive):
+    def __init__(self, path: str, meta: Dict[str, Any], runs: List[Any], archive: Any) -> None:
         self.path = path
         self.meta = meta
         self.runs = runs
@@ -37,7 +38,7 @@ class Recording:
         self._archive = archive
         self._declared = declared_arrays(meta, runs)
 
-    def array(self, key):
+    def array(self, key: str) -> Any:
         """Read one array."""
         try:
             array = self._archive.read(key)
@@ -51,14 +52,14 @@ class Recording:
             raise ResultFileError("{}: the array {!r} cannot be read ({}): the file is damaged.".format(
                 self.path, key, _one_line(error))) from None
 
-    def close(self):
+    def close(self) -> None:
         """Close the file."""
         self._archive.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Recording":
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.close()
 
 
@@ -88,8 +89,14 @@ class _Archive:
         self._zip.close()
 
 
-def load(path):
+def load(path: Any) -> Recording:
     """Open a recording; its arrays are read when they are asked for.
+
+    Args:
+        path: a str or path of an ``.npz``.
+
+    Returns:
+        A Recording: close it, or use it as a ``with`` block.
 
     Raises:
         ResultFileError: no such file, truncated, not a recording, pickled, or of a newer format.

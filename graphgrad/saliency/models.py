@@ -4,9 +4,11 @@ Each becomes a graph and a Session with its weights in it; what the model is for
 """
 import os
 import warnings
+from typing import Any, List, Optional, Sequence, Union
 
 from .. import _tf
 from .._tf import tf, v1
+from .._types import Graph, Session, Tensor
 from ..effects import reaching_outside
 from ..errors import SaliencyError
 from . import endpoints, keras_files
@@ -29,32 +31,33 @@ class Model:
         notes: list of sentences about what was chosen or changed while it was loaded.
     """
 
-    def __init__(self, graph, session, x, y, notes):
+    def __init__(self, graph: Graph, session: Session, x: Tensor, y: Tensor, notes: List[str]) -> None:
         self.graph = graph
         self.session = session
         self.x = x
         self.y = y
         self.notes = notes
 
-    def tensor(self, name):
+    def tensor(self, name: str) -> Tensor:
         """A tensor of the graph by name; SaliencyError with close matches if there is none."""
         return endpoints.tensor_named(self.graph, name)
 
-    def close(self):
+    def close(self) -> None:
         """Close the Session."""
         self.session.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Model":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     def __repr__(self):
         return "Model(x={!r}, y={!r})".format(self.x.name, self.y.name)
 
 
-def load(model, x=None, y=None, checkpoint=None, signature=None, tags=None):
+def load(model: Any, x: Optional[str] = None, y: Optional[str] = None, checkpoint: Optional[str] = None,
+         signature: Optional[str] = None, tags: Union[str, Sequence[str], None] = None) -> Model:
     """Load a model and find its input and output.
 
     Nothing in a file is executed by loading it, but for the operations that restore its variables and fill its
