@@ -219,8 +219,14 @@ def interrupted_at(line, action):
         return each_line
 
     def each_call(frame, event, argument):
-        here = frame.f_code.co_filename.startswith(HOME)
-        return each_line if here and frame.f_code.co_name not in NOT_INTERRUPTED else None
+        if not frame.f_code.co_filename.startswith(HOME):
+            return None
+        caller = frame
+        while caller is not None:
+            if caller.f_code.co_name in NOT_INTERRUPTED and caller.f_code.co_filename.startswith(HOME):
+                return None
+            caller = caller.f_back
+        return each_line
 
     before = sys.gettrace()
     sys.settrace(each_call)
