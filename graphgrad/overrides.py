@@ -9,7 +9,7 @@ import threading
 import warnings
 import weakref
 
-from . import _tf, existing, op_types
+from . import _tf, existing, foreign, op_types
 from ._tf import tf
 from .blocks import Block
 from .called import Overridden
@@ -108,6 +108,8 @@ class Override:
         block.close()
         if kind is None:
             block.tell()
+        else:
+            foreign.explain(error, block.graph)
         return False
 
     def _stack(self):

@@ -9,8 +9,8 @@ import os
 import pytest
 import tensorflow
 from conftest import TF1, tf
-from tensorflow.python.compiler.xla import jit, xla   # public in no version
-from tensorflow.python.ops import rnn_cell_impl   # tf.nn.rnn_cell, which Keras 3 took away
+from tensorflow.python.compiler.xla import jit, xla  # public in no version
+from tensorflow.python.ops import rnn_cell_impl  # tf.nn.rnn_cell, which Keras 3 took away
 
 import graphgrad as gg
 
