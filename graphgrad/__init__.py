@@ -17,7 +17,7 @@ _HOME = {
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
     "check_cluster": "clusters",
-    "diagnose": "legacy",
+    "diagnose": "legacy.diagnosis",
     "check_gradient": "checks",
     "load_op_library": "op_libraries",
     "build_op_library": "op_libraries",

@@ -1,12 +1,13 @@
 """Whether the tasks of a cluster are there: TensorFlow waits for one that is not, for ever and in silence."""
 import socket
 import time
+from typing import Any
 
 from ._tf import v1
 from .errors import ClusterError
 
 
-def check_cluster(cluster, wait=10.0):
+def check_cluster(cluster: Any, wait: float = 10.0) -> None:
     """Raise unless every task of a cluster answers.
 
     Call it before the first Session, or after the ``tf.train.Server`` of this task is made: a Session waits for all

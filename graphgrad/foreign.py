@@ -21,7 +21,7 @@ def unregistered(graph):
         _add(missing, _tf.tag_of(op), place_in_graph(op))
         for body in _tf.bodies_of(op) if _tf.has_bodies(op.type) else ():
             if body.graph is None:
-                for name, tag in _tf.tags_in(op, body):
+                for name, _, tag in _tf.tagged(op, body):
                     _add(missing, tag, "{}: {}".format(body.name, name))
     return missing
 
