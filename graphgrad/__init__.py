@@ -16,6 +16,7 @@ _HOME = {
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
+    "check_cluster": "clusters",
     "diagnose": "legacy.diagnosis",
     "check_gradient": "checks",
     "load_op_library": "op_libraries",
@@ -38,6 +39,7 @@ _HOME = {
     "ResultFileError": "errors",
     "SaliencyError": "errors",
     "OpLibraryError": "errors",
+    "ClusterError": "errors",
     "OverrideWarning": "errors",
 }
 

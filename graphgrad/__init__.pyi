@@ -8,7 +8,9 @@ from . import registry as registry
 from . import rules as rules
 from . import saliency as saliency
 from .checks import check_gradient as check_gradient
+from .clusters import check_cluster as check_cluster
 from .errors import CheckError as CheckError
+from .errors import ClusterError as ClusterError
 from .errors import ForwardError as ForwardError
 from .errors import GradientError as GradientError
 from .errors import GraphGradError as GraphGradError

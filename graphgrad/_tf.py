@@ -233,6 +233,16 @@ def python_operation(function, token, inputs, output_dtypes, stateful, name):
     return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
+def token_of(op):
+    """The token of a PyFunc, PyFuncStateless or EagerPyFunc."""
+    return op.get_attr("token").decode()
+
+
+def has_python_function(token):
+    """Whether this process has the function of a token (script_ops._py_funcs, which holds it weakly)."""
+    return script_ops._py_funcs._funcs.get(token) is not None
+
+
 def set_integer(op, attribute, value):
     """Write an attribute of our own into a NodeDef; its name must begin with an underscore."""
     op._set_attr(attribute, attr_value_pb2.AttrValue(i=value))
@@ -455,6 +465,11 @@ def untagged(op, body):
     if body.graph is not None:
         return [(inner.name, inner.type) for inner in body.graph.get_operations() if tag_of(inner) is None]
     return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
+
+
+def has_loop_context(op):
+    """Whether TensorFlow knows which v1 loop an Exit belongs to (Operation._get_control_flow_context)."""
+    return op._get_control_flow_context() is not None
 
 
 def tagged(op, body):

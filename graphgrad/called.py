@@ -16,8 +16,8 @@ _WITHHELD = {
         ("train_step", "make_train_function", "train_function", "train_tf_function"),
     "was built without the override: call override(model)(x), or open 'with override.on(graph):' around tf.gradients":
         ("output", "outputs", "get_output_at"),
-    "would write the model without the override: call override(model) in a tf.function of a tf.Module, and save that with "
-    "tf.saved_model.save":
+    "would write the model without the override: call override(model) in a tf.function of a tf.Module, and save that "
+    "with tf.saved_model.save":
         ("export",),
 }
 _WHY_WITHHELD = {name: why for why, names in _WITHHELD.items() for name in names}
@@ -139,9 +139,9 @@ def _refuse_keras_tensors(leaves, called):
     for leaf in leaves:
         if type(leaf).__name__ == "KerasTensor":
             raise OverrideError(
-                "{!r} was called with a symbolic Keras tensor: the model made of it would call its layers again, without "
-                "the override. Put override(model) into it as layers.Lambda(override(model)), or call the whole model "
-                "through the override.".format(called))
+                "{!r} was called with a symbolic Keras tensor: the model made of it would call its layers again, "
+                "without the override. Put override(model) into it as layers.Lambda(override(model)), or call the "
+                "whole model through the override.".format(called))
 
 
 def _check_backend(function):

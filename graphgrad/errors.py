@@ -43,6 +43,10 @@ class OpLibraryError(GraphGradError, RuntimeError):
     """A library of C++ operations is missing, stale, or does not compile."""
 
 
+class ClusterError(GraphGradError, RuntimeError):
+    """A task of a cluster does not answer."""
+
+
 class UsageError(GraphGradError):
     """A command was given something it cannot work with; the command line exits with status 2."""
 

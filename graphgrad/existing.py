@@ -9,7 +9,7 @@ import contextlib
 import re
 import warnings
 
-from . import _tf
+from . import _tf, foreign
 from ._tf import tf
 from .blocks import once_more
 from .contract import function_outputs
@@ -43,6 +43,9 @@ def override_existing(override, graph, where, between):
             _tf.bind(op, _recomputed_under(override, _tf.registered_gradient(_tf.tag_of(op))))
             bound.append(op)
         yield override
+    except (LookupError, AttributeError) as error:
+        foreign.explain(error, graph)
+        raise
     finally:
         for op in reversed(bound):
             _tf.unbind(op)

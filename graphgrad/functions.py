@@ -77,6 +77,8 @@ def py_func_with_grad(func: Callable[..., Any], inp: OneOrMore, Tout: OneOrMore,
         if numpy_grad is not None:
             grad = _numpy_gradient(numpy_grad)
         tag, gradient = resolve(grad)
+        if isinstance(gradient, GradientRecord):
+            gradient.of_python = True
         with _given_gradient(_PYTHON_TYPES, tag, gradient):
             outputs = _python_operation(forward, forward.label, inputs, dtypes, stateful, scope.rstrip("/") or None)
     for output, shape in zip(outputs, shapes):
@@ -206,7 +208,8 @@ def _python_operation(function, called, inputs, dtypes, stateful, name):
     with _count_lock:
         if os.getpid() != _process_id:   # forked
             _process, _process_id = uuid.uuid4().hex[:12], os.getpid()
-        token = "{}@{}.{}".format(called, _process, _count)
+        # What TensorFlow says is not found, where it is put on another task, or loaded elsewhere.
+        token = "{}@only-in-the-process-that-built-it.{}.{}".format(called, _process, _count)
         _count += 1
     _tf.keep_alive(_tf.v1.get_default_graph(), function)
     return _tf.python_operation(function, token, inputs, dtypes, stateful, name)

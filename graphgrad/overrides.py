@@ -10,7 +10,7 @@ import warnings
 import weakref
 from typing import Any, Callable, ContextManager, Dict, Optional, Tuple, Union
 
-from . import _tf, existing, op_types
+from . import _tf, existing, foreign, op_types
 from ._tf import tf
 from ._types import Gradients, Graph, OneOrMore, Operation
 from .blocks import Block
@@ -116,6 +116,8 @@ class Override:
         block.close()
         if kind is None:
             block.tell()
+        else:
+            foreign.explain(error, block.graph)
         return False
 
     def _stack(self):

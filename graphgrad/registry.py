@@ -38,9 +38,10 @@ class GradientRecord:
         function: ``fn(op, *grads)``, returning one gradient per input.
         place: ``"file:line"`` of its definition, for messages.
         lasting: whether the registry itself keeps it; else it lives as long as what was built with it.
+        of_python: whether a py_func_with_grad was built with it.
     """
 
-    __slots__ = ("name", "function", "place", "lasting", "takes_over", "observers", "__weakref__")
+    __slots__ = ("name", "function", "place", "lasting", "takes_over", "observers", "of_python", "__weakref__")
 
     def __init__(self, name, function, lasting, takes_over=False):
         self.name = name
@@ -48,6 +49,7 @@ class GradientRecord:
         self.place = place_of(function)
         self.lasting = lasting
         self.takes_over = takes_over   # whether it redefined an earlier function of that name
+        self.of_python = False
         self.observers = weakref.WeakSet()   # logs to tell of operations that have no binding (1.15's bodies)
 
     def __call__(self, op, *grads):
@@ -160,13 +162,17 @@ class GradientRegistry:
 
     def _dispatch(self, name, op, *grads):
         """What TensorFlow's registry calls for an operation that has a tag and no binding."""
+        record = self.get(name)
+        if op is None and record is not None and record.of_python:
+            raise RegistrationError(
+                "tf.saved_model.save asks for gradient {!r}, with which a py_func_with_grad was built: a saved model "
+                "keeps no Python function, so nobody could run it. Use tf_func_with_grad.".format(name))
         if op is None:
             raise RegistrationError(
                 "tf.saved_model.save asks for gradient {0!r} without an operation, to store it once for all operations "
                 "of that name, which would be wrong for most. Save with options=tf.saved_model.SaveOptions("
                 "experimental_custom_gradients=False): the name is kept, and a process that registers {0!r} finds "
                 "it.".format(name))
-        record = self.get(name)
         if record is None:
             raise RegistrationError(
                 "Operation {!r} (type {}) is tagged with gradient {!r}, whose function is gone: it was a closure of "

@@ -8,7 +8,7 @@ import json
 import weakref
 from typing import Optional
 
-from .. import _tf
+from .. import _tf, foreign
 from .._types import Graph, OneOrMore
 from ..report import place_in_graph
 from . import catalogue, overrides
@@ -19,7 +19,6 @@ _RANDOM = ("RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Truncat
            "Multinomial", "RandomGamma", "RandomPoissonV2", "ParameterizedTruncatedNormal")
 #: Op types whose registered gradient function returns None.
 _GIVES_NONE = ("Round", "Rint", "Floor", "Ceil", "FloorDiv")
-_SHOWN = 3
 _UNKNOWN = "has no gradient registered"
 
 #: One thing found: ``kind`` is a word to filter by, ``text`` the sentence, ``operations`` names.
@@ -150,7 +149,7 @@ def _row_text(row):
     elif not row["differentiated"]:
         text += ": no gradient that was built uses this override"
     for reason, operations in sorted(row["missed"].items()):
-        text += "; {} without it, {} ({})".format(_ops(len(operations)), reason, _some(operations))
+        text += "; {} without it, {} ({})".format(_ops(len(operations)), reason, foreign.some(operations))
     return text
 
 
@@ -168,20 +167,18 @@ def look_at(graph):
     """Findings on what is in a graph."""
     by_type = collections.defaultdict(list)
     tags = collections.defaultdict(set)
-    missing = collections.OrderedDict()
     for op, _ in _tf.operations_with_bodies(graph):
         by_type[op.type].append(op)
         tag = _tf.tag_of(op)
-        if tag is None or tag.startswith(("CustomGradient-", "PartitionedCall-")):
-            continue
-        tags[op.type].add(tag)
-        try:
-            _tf.registered_gradient(tag)
-        except KeyError:
-            missing.setdefault(tag, []).append(place_in_graph(op))
-    findings = [Finding("unregistered", "The gradient name {!r} is not registered, and {} carry it as a tag ({}): "
-                        "tf.gradients through them fails.".format(tag, _ops(len(where)), _some(where)), where)
-                for tag, where in missing.items()]
+        if tag is not None and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
+            tags[op.type].add(tag)
+    findings = [Finding("unregistered", foreign.unregistered_text(name, where), where)
+                for name, where in foreign.unregistered(graph).items()]
+    findings += [Finding("python-function", foreign.lost_python_function_text(where, token), [where])
+                 for where, token in foreign.lost_python_functions(graph)]
+    loops = foreign.loops_without_context(graph)
+    if loops:
+        findings.append(Finding("imported-loop", foreign.loops_without_context_text(loops), loops))
     findings += _families(by_type, tags)
     findings += _variable_reads(by_type, tags)
     findings += _unseeded(by_type)
@@ -197,7 +194,7 @@ def _families(by_type, tags):
                 names = [place_in_graph(op) for op in by_type[kind]]
                 yield Finding("family", (
                     "{} is overridden, but {} of type {} ({}) are not reached by it: add {!r} to the map.").format(
-                        " and ".join(tagged), _ops(len(names)), kind, _some(names), kind), names)
+                        " and ".join(tagged), _ops(len(names)), kind, foreign.some(names), kind), names)
 
 
 def _variable_reads(by_type, tags):
@@ -208,11 +205,12 @@ def _variable_reads(by_type, tags):
     if reads:
         names = [place_in_graph(op) for op in reads]
         yield Finding("identity", "The override of Identity also holds for {} that read a variable ({}): the gradient "
-                      "with respect to the variable goes through it.".format(_ops(len(names)), _some(names)), names)
+                      "with respect to the variable goes through it.".format(
+                          _ops(len(names)), foreign.some(names)), names)
     if by_type["ReadVariableOp"]:
         names = [place_in_graph(op) for op in by_type["ReadVariableOp"]]
         yield Finding("identity", "Identity is overridden, and {} variable reads are ReadVariableOp ({}), which TF 1 "
-                      "wrote as Identity: the key does not reach them.".format(len(names), _some(names)), names)
+                      "wrote as Identity: the key does not reach them.".format(len(names), foreign.some(names)), names)
 
 
 def _unseeded(by_type):
@@ -220,7 +218,7 @@ def _unseeded(by_type):
              if not any(_attribute(op, name) for name in ("seed", "seed2"))]
     if names:
         yield Finding("unseeded", "{} without any seed ({}): other numbers in each run.".format(
-            _ops(len(names), "random op"), _some(names)), names)
+            _ops(len(names), "random op"), foreign.some(names)), names)
 
 
 def _meant_v1(by_type):
@@ -228,12 +226,12 @@ def _meant_v1(by_type):
     if control:
         yield Finding("control-flow-v2", "{} are control flow v2 ({}), whose bodies TensorFlow's own "
                       "gradient_override_map does not reach; tf.disable_v2_behavior() gives TF 1's.".format(
-                          _ops(len(control)), _some(control)), control)
+                          _ops(len(control)), foreign.some(control)), control)
     handles = [place_in_graph(op) for op in by_type["VarHandleOp"]]
     if handles:
         yield Finding("resource-variables", "{} are resource variables ({}), which are read by ReadVariableOp where "
                       "TF 1 had Identity; tf.disable_resource_variables() gives TF 1's.".format(
-                          _ops(len(handles), "variable"), _some(handles)), handles)
+                          _ops(len(handles), "variable"), foreign.some(handles)), handles)
 
 
 def _attribute(op, name):
@@ -277,9 +275,9 @@ def why_none(y, x):
         return []
     op, reason = min(cuts, key=lambda cut: _tf.number_of(cut[0]))
     if reason == _UNKNOWN:
-        return [Finding("none", "The gradient of {!r} with respect to {!r} cannot be built: operation {!r} (type {}) {}. "
-                        "Register one: @graphgrad.register_gradient(NAME) and override_gradients({{{!r}: NAME}}), or "
-                        "skip the operation with graphgrad.ops.skip_gradient.".format(
+        return [Finding("none", "The gradient of {!r} with respect to {!r} cannot be built: operation {!r} (type {}) "
+                        "{}. Register one: @graphgrad.register_gradient(NAME) and override_gradients({{{!r}: NAME}}), "
+                        "or skip the operation with graphgrad.ops.skip_gradient.".format(
                             y.name, x.name, op.name, op.type, reason, op.type), [op.name])]
     return [Finding("none", "The gradient of {!r} with respect to {!r} is None: operation {!r} (type {}) {}, so no "
                     "gradient function before it is asked.".format(y.name, x.name, op.name, op.type, reason),
@@ -321,13 +319,7 @@ def _tagged_on_the_way(ys, xs):
         if tag and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
             tagged.setdefault((op.type, tag), []).append(op.name)
     return [Finding("path", "Between xs and ys {} of type {} carry {!r} ({}).".format(
-        _ops(len(names)), kind, tag, _some(names)), names) for (kind, tag), names in tagged.items()]
-
-
-def _some(names):
-    names = list(names)
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (" and {} more".format(more) if more > 0 else "")
+        _ops(len(names)), kind, tag, foreign.some(names)), names) for (kind, tag), names in tagged.items()]
 
 
 def _ops(number, noun="op"):
