@@ -196,7 +196,7 @@ def maml_loss(name):
             tf.app.flags.DEFINE_integer("update_batch_size", 5, "")
             tf.app.flags.DEFINE_boolean("max_pool", False, "")
             tf.app.flags.DEFINE_string("norm", "batch_norm", "")
-        import importlib.util   # not there in Python 2, in which further.py runs on TF 0.12
+        import importlib.util  # not there in Python 2, in which further.py runs on TF 0.12
         spec = importlib.util.spec_from_file_location("maml_utils", os.path.join(sys.argv[-1], "cbfinn+maml", "utils.py"))
         home = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(home)

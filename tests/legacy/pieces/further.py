@@ -34,6 +34,7 @@ def of_function(path, call, *shapes):
     """A drive: the values and gradients of ``call(module, *inputs)``, with respect to inputs and variables."""
     def one():
         home = module(path)
+        tf.set_random_seed(3)   # for variables that are not trained
         inputs = [fixed(*shape) for shape in shapes]
         y = call(home, *inputs)
         return gradients(y, inputs + tf.trainable_variables())
@@ -177,7 +178,7 @@ def lrp(kind):
         elif kind == "pool":
             y = rule.backprop_pool(x, tf.abs(fixed(2, 3, 3, 3)), [1, 2, 2, 1], [1, 2, 2, 1], "max")
         else:
-            y = rule.backprop_dense(tf.abs(fixed(4, 5)), fixed(5, 3), fixed(3), tf.abs(fixed(4, 3)))
+            y = rule.backprop_dense(tf.abs(fixed(4, 9)), fixed(9, 3), fixed(3), tf.abs(fixed(4, 3)))
         return run([y])
     return one
 
@@ -237,14 +238,6 @@ def reptile():
         return state.export_variables()
 
 
-def adda():
-    sys.path[:0] = [os.path.join(FOLDER, name) for name in ("erictzeng+adda", "tflearn+tflearn")]
-    from adda.models import lenet
-    x = fixed(2, 28, 28, 1)
-    net = lenet.lenet(x, scope="net", is_training=False)
-    return gradients((net[0] if isinstance(net, tuple) else net), [x])
-
-
 def attacks_tf__fgm(home):
     x = fixed(3, 5)
     logits = tf.matmul(tf.tanh(x), fixed(5, 4))
@@ -275,7 +268,7 @@ PIECES = {
     "pixel-cnn.concat_elu": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", lambda m, x: m.concat_elu(x), (3, 4)),
     "pixel-cnn.loss": of_function(
         "openai+pixel-cnn/pixel_cnn_pp/nn.py",
-        lambda m, x, l: tf.reshape(m.discretized_mix_logistic_loss(tf.tanh(x), l), [1]), (2, 4, 4, 3), (2, 4, 4, 20)),
+        lambda m, x, p: tf.reshape(m.discretized_mix_logistic_loss(tf.tanh(x), p), [1]), (2, 4, 4, 3), (2, 4, 4, 20)),
     "pixel-cnn.dense": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("dense", 5), (4, 6)),
     "pixel-cnn.conv2d": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("conv2d", 4), (2, 5, 5, 3)),
     "pixel-cnn.deconv2d": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("deconv2d", 4), (2, 5, 5, 3)),
@@ -302,7 +295,7 @@ PIECES = {
     "improved_wgan.linear": wgan(lambda ops, x: ops.linear.Linear("l", 6, 5, x, weightnorm=True), 4, 6),
     "improved_wgan.layernorm": wgan(lambda ops, x: ops.layernorm.Layernorm("n", [1, 2, 3], x), 2, 3, 4, 4),
     "improved_wgan.batchnorm": wgan(lambda ops, x: ops.batchnorm.Batchnorm("b", [0, 2, 3], x, fused=False), 2, 3, 4, 4),
-    "reptile.variables": reptile, "adda.lenet": adda,
+    "reptile.variables": reptile,
 }
 
 if __name__ == "__main__":
