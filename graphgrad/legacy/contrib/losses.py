@@ -23,7 +23,8 @@ def _turned(function, first="predictions", second="labels"):
 
 def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None, dim=None):
     """1 - the sum of products along an axis, of vectors of length 1."""
-    return tf.losses.cosine_distance(labels, predictions, axis=axis if dim is None else dim, weights=weights, scope=scope)
+    axis = axis if dim is None else dim
+    return tf.losses.cosine_distance(labels, predictions, axis=axis, weights=weights, scope=scope)
 
 
 def hinge_loss(logits, labels=None, scope=None):
