@@ -1,12 +1,14 @@
 """Compare two recordings, with numpy alone: names, kinds, dtypes, shapes, NaN and infinities, values, in that order."""
 import re
+from typing import List, Mapping, Optional
 
 import numpy as np
 
+from .._types import ToleranceMap
 from ..errors import UsageError
 from .names import match, match_lists
 from .recorder import sample_places
-from .recording import load
+from .recording import Recording, load
 from .tolerances import Tolerances
 from .values import compare_values
 
@@ -65,44 +67,45 @@ class Comparison:
         same: whether nothing differs.
     """
 
-    def __init__(self):
-        self.differences = []
-        self.tensors = []
-        self.notes = []
+    def __init__(self) -> None:
+        self.differences: List[Difference] = []
+        self.tensors: List[Tensor] = []
+        self.notes: List[str] = []
 
     @property
-    def same(self):
+    def same(self) -> bool:
         """Whether nothing differs."""
         return not self.differences
 
     @property
-    def compared(self):
+    def compared(self) -> int:
         """How many tensors were compared."""
         return len(self.tensors)
 
     @property
-    def worst(self):
+    def worst(self) -> float:
         """The largest difference as a multiple of what is allowed."""
         return max([tensor.ratio for tensor in self.tensors] or [0.0])
 
     @property
-    def worst_where(self):
+    def worst_where(self) -> Optional[str]:
         """Where the largest difference is."""
         return max(self.tensors, key=lambda tensor: tensor.ratio).where if self.tensors else None
 
     @property
-    def largest(self):
+    def largest(self) -> float:
         """The largest absolute difference."""
         return max([tensor.largest for tensor in self.tensors] or [0.0])
 
-    def add(self, where, kind, text, tensor=None):
+    def add(self, where: str, kind: str, text: str, tensor: Optional[Tensor] = None) -> None:
         """Note a difference."""
         self.differences.append(Difference(where, kind, text, tensor))
         if tensor is not None:
             tensor.ratio = max(tensor.ratio, float("inf") if kind != "values" else tensor.ratio)
 
 
-def compare(new, old, mapping=None, tolerances=None, any_arguments=False):
+def compare(new: Recording, old: Recording, mapping: Optional[Mapping[str, str]] = None,
+            tolerances: Optional[ToleranceMap] = None, any_arguments: bool = False) -> Comparison:
     """Compare two Recordings.
 
     Args:

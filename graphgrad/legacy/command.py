@@ -7,6 +7,7 @@ import traceback
 import types
 
 from ..errors import UsageError
+from ..whole import whole_file
 from . import activation, catalogue, runner
 
 
@@ -44,12 +45,14 @@ def run(options):
         return 1
     finally:
         _wait_for_threads()
-        sys.stdout.flush()
-        if watches:
-            _tell(watches[0].diagnosis(), options)
-        if options.shims:
-            for entry in catalogue.USED.values():
-                print("graphgrad: supplied {}".format(entry), file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        finally:
+            if watches:
+                _tell(watches[0].diagnosis(), options)
+            if options.shims:
+                for entry in catalogue.USED.values():
+                    print("graphgrad: supplied {}".format(entry), file=sys.stderr)
 
 
 def _note_missing_operations(error):
@@ -68,8 +71,11 @@ def _watch():
 
 def _tell(diagnosis, options):
     if options.json is not None:
-        with open(options.json, "w", encoding="utf-8") as stream:
-            stream.write(diagnosis.to_json() + "\n")
+        try:
+            with whole_file(options.json, encoding="utf-8") as stream:
+                stream.write(diagnosis.to_json() + "\n")
+        except OSError as error:
+            print("graphgrad: {} cannot be written: {}.".format(options.json, error.strerror), file=sys.stderr)
         return
     for line in str(diagnosis).splitlines():
         print("graphgrad: " + line, file=sys.stderr)
