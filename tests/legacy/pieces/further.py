@@ -56,17 +56,6 @@ def pac_gp():
     return gradients(y, [x])
 
 
-def adam_updates():
-    home = module("openai+pixel-cnn/pixel_cnn_pp/nn.py")
-    w = tf.Variable(array(3, 4), name="w")
-    update = home.adam_updates([w], tf.reduce_sum(tf.square(w) * w), lr=0.01)
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        for _ in range(3):
-            session.run(update)
-        return [session.run(w)]
-
-
 def gated_resnet():
     home = module("openai+pixel-cnn/pixel_cnn_pp/nn.py")
     x = fixed(2, 4, 4, 3)
@@ -272,7 +261,7 @@ PIECES = {
     "pixel-cnn.dense": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("dense", 5), (4, 6)),
     "pixel-cnn.conv2d": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("conv2d", 4), (2, 5, 5, 3)),
     "pixel-cnn.deconv2d": of_function("openai+pixel-cnn/pixel_cnn_pp/nn.py", counted("deconv2d", 4), (2, 5, 5, 3)),
-    "pixel-cnn.gated_resnet": gated_resnet, "pixel-cnn.adam": adam_updates,
+    "pixel-cnn.gated_resnet": gated_resnet,
     "glow.actnorm": glow(lambda m, x: m.actnorm("a", x, logdet=None), 2, 4, 4, 4),
     "glow.linear_zeros": glow(lambda m, x: m.linear_zeros("l", x, 3), 4, 6),
     "glow.conv2d": glow(lambda m, x: m.conv2d("c", x, 5), 2, 4, 4, 4),
