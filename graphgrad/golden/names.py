@@ -49,7 +49,8 @@ def match_lists(new, old, shapes, mapping=None):
     shape. Anything else is paired by names first.
 
     Args:
-        new, old: lists of names.
+        new: list of names.
+        old: list of names.
         shapes: (list, list) of what the entries at these names are, dtype and shape; None where it is not known.
         mapping: as for ``match``.
 

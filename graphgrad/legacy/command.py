@@ -59,8 +59,8 @@ def _note_missing_operations(error):
     """An old graph with an operation that this TensorFlow has not: said with its name."""
     found = re.search(r"Op type not registered '(\w+)'|No op named (\w+) in defined operations", str(error))
     if found:
-        catalogue.note("The operation {} is missing: it is a custom one, or gone from TensorFlow. If it is custom, load "
-                       "its library first: gg.load_op_library, or graphgrad build SOURCE.cc.".format(
+        catalogue.note("The operation {} is missing: it is a custom one, or gone from TensorFlow. If it is custom, "
+                       "load its library first: gg.load_op_library, or graphgrad build SOURCE.cc.".format(
                            found.group(1) or found.group(2)))
 
 

@@ -43,7 +43,8 @@ def translated(kind, args, kwargs):
 
     Args:
         kind: the name of the class.
-        args, kwargs: as they were given, without self.
+        args: as they were given, without self.
+        kwargs: as they were given.
     """
     known = _RENAMED[kind]
     if kind == "BatchNormalization" and kwargs.get("mode") == 1:
@@ -117,7 +118,7 @@ def _constructor(kind, original):
 def _add_weight(original):
     @functools.wraps(original)
     def add_weight(self, *args, **kwargs):
-        """Keras 1: add_weight(shape, initializer, name)."""
+        """Keras 1 took the shape first, then initializer and name."""
         if args and isinstance(args[0], (tuple, list)):
             kwargs.update(zip(("shape", "initializer", "name", "trainable", "regularizer", "constraint"), args))
             args = ()

@@ -156,14 +156,16 @@ def _contrib_module(name):
     home = "graphgrad.legacy.contrib." + home
     if package is not None and importlib.util.find_spec(package.partition(".")[0]) is not None:
         try:
-            importlib.import_module(package)
-            home = package
+            home = importlib.import_module(package).__name__
+            below = [word for word in parts[3:] if word not in ("python", part)]
+            home = importlib.import_module(".".join([package] + below)).__name__   # slim.nets.vgg
         except Exception:   # an old tf_slim on a new TensorFlow fails in many ways: ours then
             pass
     entry = Shim("tf.contrib", part, _CONTRIB_GONE, home, None)
     USED["tf.contrib." + part] = entry
-    gone = Shim("tf.contrib", part, _CONTRIB_GONE, "graphgrad does not supply this part of it; write it with "
-                "tensorflow's own operations", None)
+    gone = Shim("tf.contrib", part, _CONTRIB_GONE, "graphgrad does not supply this part of it; {}write it with "
+                "tensorflow's own operations".format("" if package is None else "install {}, or ".format(
+                    package.partition(".")[0])), None)
     return _Supplied(name, home, gone)
 
 

@@ -51,8 +51,8 @@ _MODULES = {
 _GONE = {"models": ("Graph", "model_from_config"), "layers": ("Merge", "Highway", "MaxoutDense", "ParametricSoftplus"),
          "wrappers": ("scikit_learn",), "utils": ("multi_gpu_model", "HDF5Matrix")}
 _SESSIONS = ("get_session set_session clear_session learning_phase set_learning_phase image_dim_ordering "
-             "set_image_dim_ordering function placeholder gradients variable batch_get_value in_train_phase in_test_phase "
-             "set_value get_value tensorflow_backend manual_variable_initialization").split()
+             "set_image_dim_ordering function placeholder gradients variable batch_get_value in_train_phase "
+             "in_test_phase set_value get_value tensorflow_backend manual_variable_initialization").split()
 
 for _name in _SESSIONS:
     enter("keras.backend", _name, "Keras 3", _NOW)

@@ -1,11 +1,10 @@
 """tf.contrib.image: rotations, translations and projective transforms."""
-import math
 
 from .._tf1 import tf
 
 
 def transform(images, transforms, interpolation="NEAREST", output_shape=None, name=None):
-    """Images [batch, height, width, channels], [height, width, channels] or [height, width] by projective transforms [8]."""
+    """Images [(batch,) height, width, channels] or [height, width] by projective transforms [8] or [batch, 8]."""
     images = tf.convert_to_tensor(images)
     rank = images.get_shape().ndims
     batch = {2: lambda: images[None, :, :, None], 3: lambda: images[None], 4: lambda: images}[rank]()
@@ -23,7 +22,8 @@ def angles_to_projective_transforms(angles, image_height, image_width, name=None
     cosine, sine = tf.cos(angles), tf.sin(angles)
     x, y = (tf.cast(image_width, tf.float32) - 1) / 2, (tf.cast(image_height, tf.float32) - 1) / 2
     zero = tf.zeros_like(angles)
-    return tf.stack([cosine, -sine, x - (cosine * x - sine * y), sine, cosine, y - (sine * x + cosine * y), zero, zero], 1)
+    return tf.stack([cosine, -sine, x - (cosine * x - sine * y), sine, cosine, y - (sine * x + cosine * y),
+                     zero, zero], 1)
 
 
 def rotate(images, angles, interpolation="NEAREST", name=None):

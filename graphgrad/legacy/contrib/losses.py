@@ -21,12 +21,22 @@ def _turned(function, first="predictions", second="labels"):
     return loss
 
 
+def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None, dim=None):
+    """1 - the sum of products along an axis, of vectors of length 1."""
+    axis = axis if dim is None else dim
+    return tf.losses.cosine_distance(labels, predictions, axis=axis, weights=weights, scope=scope)
+
+
+def hinge_loss(logits, labels=None, scope=None):
+    """relu(1 - logits) where a label is 1, relu(1 + logits) where it is 0: a tensor, not in the losses' collection."""
+    with tf.name_scope(scope, "hinge_loss", [logits, labels]):
+        return tf.nn.relu(1 - (2 * tf.cast(labels, tf.float32) - 1) * logits)
+
+
 absolute_difference = _turned(tf.losses.absolute_difference)
 log_loss = _turned(tf.losses.log_loss)
 mean_squared_error = _turned(tf.losses.mean_squared_error)
 mean_pairwise_squared_error = _turned(tf.losses.mean_pairwise_squared_error)
-cosine_distance = _turned(tf.losses.cosine_distance)
-hinge_loss = _turned(tf.losses.hinge_loss, "logits")
 softmax_cross_entropy = _turned(tf.losses.softmax_cross_entropy, "logits", "onehot_labels")
 sigmoid_cross_entropy = _turned(tf.losses.sigmoid_cross_entropy, "logits", "multi_class_labels")
 sparse_softmax_cross_entropy = _turned(tf.losses.sparse_softmax_cross_entropy, "logits")

@@ -175,7 +175,7 @@ class NASCell(RNNCell):
         second = [tf.tanh(tf.tanh(first[0] * first[1]) + c), tf.tanh(first[2] + first[3]),
                   tf.tanh(first[4] * first[5]), tf.sigmoid(first[6] + first[7])]
         c = second[0] * second[1]
-        m = tf.tanh(c * tf.tanh(second[2] * second[3]))
+        m = tf.tanh(c * tf.tanh(second[2] + second[3]))
         if self._num_proj is not None:
             m = tf.matmul(m, tf.get_variable("projection_weights", [self._num_units, self._num_proj]))
         return m, tf.nn.rnn_cell.LSTMStateTuple(c, m)
