@@ -8,10 +8,10 @@ redefinition takes over for what is built from then on; another function under a
 What was built before keeps the function it was built with, which its operations hold, not the registry.
 No random state is used or touched.
 """
+import collections
 import difflib
 import functools
 import inspect
-import threading
 import weakref
 
 from . import _tf
@@ -38,7 +38,7 @@ class GradientRecord:
         lasting: whether the registry itself keeps it; else it lives as long as what was built with it.
     """
 
-    __slots__ = ("name", "function", "place", "lasting", "takes_over", "observers", "__weakref__")
+    __slots__ = ("name", "function", "place", "lasting", "takes_over", "_observers", "__weakref__")
 
     def __init__(self, name, function, lasting, takes_over=False):
         self.name = name
@@ -46,7 +46,7 @@ class GradientRecord:
         self.place = place_of(function)
         self.lasting = lasting
         self.takes_over = takes_over   # whether it redefined an earlier function of that name
-        self.observers = weakref.WeakSet()   # logs to tell of operations that have no binding (1.15's bodies)
+        self._observers = weakref.WeakSet()
 
     def __call__(self, op, *grads):
         """Call the function and check what it returned against the operation's inputs."""
@@ -57,6 +57,16 @@ class GradientRecord:
         view = FunctionOperation(op, outputs)
         gradients = call_gradient(self.function, self.name, self.place, view, grads[:outputs])
         return list(grads[:outputs]) + gradients
+
+    def observe(self, log):
+        """Have a log told of operations that have no binding (1.15's bodies)."""
+        with _tf.lock:
+            self._observers.add(log)
+
+    def observers(self):
+        """The logs that are to be told, those that are still there."""
+        with _tf.lock:
+            return list(self._observers)
 
     def __repr__(self):
         return "GradientRecord({!r}, {})".format(self.name, self.place)
@@ -72,10 +82,12 @@ class GradientRegistry:
     """
 
     def __init__(self):
-        self._lock = threading.RLock()
+        self._lock = _tf.lock
         self._lasting = {}
         self._passing = weakref.WeakValueDictionary()
         self._names = weakref.WeakKeyDictionary()   # function -> the name it was given
+        self._entered = set()              # names that stand in TensorFlow's registry for this one
+        self._gone = collections.deque()   # names of functions that were dropped
 
     def register(self, function, name=None, lasting=True, replace=False):
         """Enter a function and return its record.
@@ -94,6 +106,7 @@ class GradientRegistry:
             raise TypeError("A gradient function must be callable as fn(op, *grads), but got {!r}.".format(function))
         _check_name(name)
         with self._lock:
+            self._take_out_gone()
             if name is None:
                 held = self._named_before(function)
                 return held if held is not None else self._register_unnamed(function, lasting)
@@ -123,7 +136,7 @@ class GradientRegistry:
         number, name = 1, base
         while True:
             held = self.get(name)
-            if held is None and not _tf_has(name):
+            if held is None and not self._is_tensorflows(name):
                 break
             if held is not None and same_function(held.function, function):
                 return held
@@ -135,14 +148,11 @@ class GradientRegistry:
 
     def _enter(self, record):
         name = record.name
-        if self.get(name) is None:
-            if _tf_has(name):
-                raise RegistrationError(
-                    "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
-                    "the gradient of operations of type {0!r}, register the function under a name of its own and "
-                    "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
-            # Not for autograph: saving a model calls it inside a tf.function.
-            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
+        if self._is_tensorflows(name):
+            raise RegistrationError(
+                "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
+                "the gradient of operations of type {0!r}, register the function under a name of its own and "
+                "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -151,7 +161,15 @@ class GradientRegistry:
         else:
             self._passing[name] = record
             weakref.finalize(record, self._forget, name).atexit = False
+        # Last: until the record is there, the collector may drop an earlier one of this name, and the name with it.
+        if name not in self._entered:
+            # Not for autograph: saving a model calls it inside a tf.function.
+            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
+            self._entered.add(name)
         return record
+
+    def _is_tensorflows(self, name):
+        return name not in self._entered and _tf.is_registered(name)
 
     def _dispatch(self, name, op, *grads):
         """What TensorFlow's registry calls for an operation that has a tag and no binding."""
@@ -172,7 +190,7 @@ class GradientRegistry:
                 "The gradient {!r} ({}) was redefined in this process, and TensorFlow 1.15 cannot tell with which "
                 "of its definitions operation {!r} in a loop or branch body was built. Give the new definition a "
                 "name of its own.".format(name, record.place, op.name))
-        for observer in list(record.observers):
+        for observer in record.observers():
             observer.went_through_copy(op)
         return record(op, *grads)
 
@@ -181,12 +199,27 @@ class GradientRegistry:
         with self._lock:
             self._lasting.pop(name, None)
             self._passing.pop(name, None)
-            _tf.unregister(name)
+            self._take_out(name)
 
     def _forget(self, name):
-        with self._lock:
+        """What the garbage collector calls, in any thread and at any place: it must not wait for the lock."""
+        self._gone.append(name)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._take_out_gone()
+            finally:
+                self._lock.release()
+
+    def _take_out_gone(self):
+        while self._gone:
+            name = self._gone.popleft()
             if self.get(name) is None:
-                _tf.unregister(name)
+                self._take_out(name)
+
+    def _take_out(self, name):
+        if name in self._entered:
+            self._entered.discard(name)
+            _tf.unregister(name)
 
     def get(self, name):
         """The record of a name, or None."""
@@ -202,10 +235,12 @@ class GradientRegistry:
         return self.get(name) is not None
 
     def __iter__(self):
-        return iter(sorted(set(self._lasting) | set(self._passing)))
+        with self._lock:
+            return iter(sorted(set(self._lasting) | set(self._passing)))
 
     def __len__(self):
-        return len(set(self._lasting) | set(self._passing))
+        with self._lock:
+            return len(set(self._lasting) | set(self._passing))
 
     def __repr__(self):
         return "GradientRegistry({})".format(", ".join(self))
@@ -376,14 +411,6 @@ def _check_name(name):
     if name is not None and (not isinstance(name, str) or not name or name != name.strip()):
         raise RegistrationError(
             "A gradient name must be a non-empty string without blanks around it, but got {!r}.".format(name))
-
-
-def _tf_has(name):
-    try:
-        _tf.registered_gradient(name)
-    except KeyError:
-        return False
-    return True
 
 
 @gradient_rule("no_gradient")
