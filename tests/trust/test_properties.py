@@ -142,7 +142,9 @@ def _of_input(op, grad):
     return grad + tf.sin(op.inputs[0])
 
 
-RULES = {kind: rule for kind, rule in zip(sorted(programs.SINGLE), [_scaled, _cubed, _of_output, _of_input] * 5)}
+#: For types that nothing else in a program builds: not those of other steps, nor the Identity of loops.
+RULES = dict(zip(["Atan", "Cos", "Elu", "Erf", "LeakyRelu", "Relu", "Relu6", "Selu", "Sigmoid", "Softmax", "Softplus"],
+                 [_scaled, _cubed, _of_output, _of_input] * 3))
 
 
 def by_custom_gradient(kind, rule):
@@ -172,8 +174,8 @@ def test_three_forms_and_tf_custom_gradient_agree(version, program):
     """with, on(), on() within on() and a call: one gradient to the last bit, that of tf.custom_gradient; the forward is the plain one."""
     kinds = programs.kinds(program["steps"]) & set(RULES)
     if not kinds:
-        program["steps"].append(["Tanh", 0])
-        kinds = {"Tanh"}
+        program["steps"].append(["Relu", 0])
+        kinds = {"Relu"}
     override = gg.override_gradients({kind: RULES[kind] for kind in sorted(kinds)}, require="any")
     with programs.control_flow(version), tf.Graph().as_default() as graph:
         plain = programs.build(program)
