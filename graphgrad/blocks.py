@@ -53,9 +53,16 @@ class Block:
             scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
             self._device.enter_context(self.graph.device(self._see))
-            self._scopes = scopes.pop_all()
             self._opened = _open_blocks.setdefault(self.graph, [])
             self._opened.append(self)
+            self._scopes = scopes.pop_all()
+
+    def undo(self):
+        """Take off what an ``open`` that was interrupted has put on."""
+        self._device.close()
+        self._scopes.close()
+        if self in self._opened:
+            self._opened.remove(self)
 
     def close(self):
         """Take the override off, and look for what it did not see."""

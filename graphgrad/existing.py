@@ -38,8 +38,8 @@ def override_existing(override, graph, where, between):
     calls = []
     bound = []
     hold = threading.get_ident(), [*selection.found, *selection.recomputed, *selection.calls]
-    _hold(graph, hold)
     try:
+        _hold(graph, hold)
         for call in selection.calls:
             calls.append(_WatchedCall(call))
         for op, choice in selection.found.items():
@@ -53,7 +53,8 @@ def override_existing(override, graph, where, between):
             _tf.unbind(op, binding)
         for call in reversed(calls):
             call.restore()
-        _held[graph].remove(hold)
+        if hold in _held.get(graph, ()):
+            _held[graph].remove(hold)
     if bound and log.passes == passes:
         message = ("No gradient was built through any of the {} that on() overrode while its block was open: call "
                    "tf.gradients inside the block.".format(_count(len(bound), "operation")))
@@ -118,9 +119,8 @@ def _path_between(between):
         raise OverrideError(
             "between must be (xs, ys), tensors or lists of tensors, but got {!r}.".format(between)) from None
     xs, ys = _tensors(xs), _tensors(ys)
-    reached = _reach([x.op for x in xs], lambda op: [c for out in op.outputs for c in out.consumers()])
-    needed = _reach([y.op for y in ys], lambda op: [tensor.op for tensor in op.inputs])
-    path = (reached & needed) - (set(x.op for x in xs) - set(y.op for y in ys))
+    first, last = set(x.op for x in xs), set(y.op for y in ys)
+    path = (_tf.downstream(first) & _tf.upstream(last)) - (first - last)
     if not path:
         raise OverrideError("between: no path leads from {} to {}.".format(
             ", ".join(x.name for x in xs), ", ".join(y.name for y in ys)))
@@ -133,16 +133,6 @@ def _tensors(value):
         if not hasattr(tensor, "op"):
             raise OverrideError("between takes tensors of a graph, but got {!r}.".format(tensor))
     return tensors
-
-
-def _reach(start, following):
-    reached, stack = set(), list(start)
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached
 
 
 class _Selection:

@@ -13,8 +13,10 @@ import difflib
 import functools
 import inspect
 import weakref
+from typing import Any, Callable, List, Optional, overload
 
 from . import _tf
+from ._types import Function, GradientFunction, Operation, Tensor
 from .contract import FunctionOperation, call_gradient, function_outputs
 from .errors import RegistrationError
 from .sources import (
@@ -136,7 +138,7 @@ class GradientRegistry:
         number, name = 1, base
         while True:
             held = self.get(name)
-            if held is None and not self._is_tensorflows(name):
+            if held is None and not _tf_has(name):
                 break
             if held is not None and same_function(held.function, function):
                 return held
@@ -148,7 +150,7 @@ class GradientRegistry:
 
     def _enter(self, record):
         name = record.name
-        if self._is_tensorflows(name):
+        if _tf_has(name):
             raise RegistrationError(
                 "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
                 "the gradient of operations of type {0!r}, register the function under a name of its own and "
@@ -164,12 +166,12 @@ class GradientRegistry:
         # Last: until the record is there, the collector may drop an earlier one of this name, and the name with it.
         if name not in self._entered:
             # Not for autograph: saving a model calls it inside a tf.function.
-            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
+            dispatch = _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name))
+            dispatch.graphgrad_dispatch = True
+            _tf.unregister(name)
+            _tf.register(name, dispatch)
             self._entered.add(name)
         return record
-
-    def _is_tensorflows(self, name):
-        return name not in self._entered and _tf.is_registered(name)
 
     def _dispatch(self, name, op, *grads):
         """What TensorFlow's registry calls for an operation that has a tag and no binding."""
@@ -250,7 +252,15 @@ class GradientRegistry:
 gradients = GradientRegistry()
 
 
-def register_gradient(name=None):
+@overload
+def register_gradient(name: Optional[str] = None) -> Callable[[Function], Function]: ...
+
+
+@overload
+def register_gradient(name: Function) -> Function: ...
+
+
+def register_gradient(name: Any = None) -> Any:
     """Register a gradient function, as ``tf.RegisterGradient`` does, under a name that lasts.
 
     Use as ``@register_gradient("GuidedRelu")``, ``@register_gradient()`` or plain ``@register_gradient``: without
@@ -281,7 +291,7 @@ def register_gradient(name=None):
     return decorate
 
 
-def gradient_rule(name, **parameters):
+def gradient_rule(name: str, **parameters: Any) -> Callable[[GradientFunction], GradientFunction]:
     """Decorate a function of the rule library: the registry's seam for ``graphgrad.rules``.
 
     Without parameters the rule is registered as ``"graphgrad.<name>"`` for good. With parameters, inside a
@@ -301,7 +311,7 @@ def gradient_rule(name, **parameters):
     return decorate
 
 
-def declare_surrogate(forward):
+def declare_surrogate(forward: Callable[..., Any]) -> Callable[[Function], Function]:
     """Decorate a gradient function that departs from the true derivative on purpose with what it is the derivative of.
 
     ``check_gradient`` then compares it with finite differences of that function instead of the op's own.
@@ -313,7 +323,13 @@ def declare_surrogate(forward):
 
     Returns:
         A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+
+    Raises:
+        TypeError: forward is not callable.
     """
+    if not callable(forward):
+        raise TypeError("A surrogate must be callable as forward(op, *inputs), but got {!r}.".format(forward))
+
     def decorate(function):
         function.surrogate = forward
         return function
@@ -321,7 +337,7 @@ def declare_surrogate(forward):
     return decorate
 
 
-def original_gradient(op, *grads):
+def original_gradient(op: Operation, *grads: Tensor) -> List[Any]:
     """The gradient that TensorFlow itself computes for an operation, whatever overrides say.
 
     Compose with it inside a gradient function: guided backprop of any activation is
@@ -411,6 +427,14 @@ def _check_name(name):
     if name is not None and (not isinstance(name, str) or not name or name != name.strip()):
         raise RegistrationError(
             "A gradient name must be a non-empty string without blanks around it, but got {!r}.".format(name))
+
+
+def _tf_has(name):
+    """Whether TensorFlow has a name, but for what is left of a registration, or an import, that was interrupted."""
+    try:
+        return not hasattr(_tf.registered_gradient(name), "graphgrad_dispatch")
+    except KeyError:
+        return False
 
 
 @gradient_rule("no_gradient")

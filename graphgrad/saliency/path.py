@@ -4,18 +4,9 @@ import collections
 from .. import _tf
 from .._tf import tf
 from ..errors import SaliencyError
+from ..nonlinear import NONLINEAR, PRODUCTS
 from ..report import place_in_graph
 
-#: Operations of one input whose derivative depends on that input: what a rule for rectifiers may have missed.
-NONLINEAR = frozenset((
-    "Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh", "Softmax", "LogSoftmax",
-    "Maximum", "Minimum", "ClipByValue", "Abs", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Exp", "Expm1", "Log",
-    "Log1p", "Erf", "Sin", "Cos", "Atan", "Sinh", "Cosh", "Sign", "Round", "Rint", "Floor", "Ceil", "Pow", "Select",
-    "SelectV2", "MaxPool", "MaxPoolV2", "MaxPool3D", "Max", "Min", "Prod", "LRN", "L2Loss", "SquaredDifference",
-    "TopK", "TopKV2", "EuclideanNorm", "SegmentMax", "UnsortedSegmentMax"))
-#: Operations that are nonlinear where two of their inputs come from x: attention, gates, swish.
-PRODUCTS = frozenset(("Mul", "MulNoNan", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum",
-                      "RealDiv", "Div", "DivNoNan", "Xdivy"))
 _SHOWN = 3
 
 
@@ -29,15 +20,8 @@ class Path:
     def __init__(self, y, x):
         self.y = y
         self.x = x
-        needed = _reach(y.op, lambda op: [tensor.op for tensor in op.inputs])
-        reached = set()
-        stack = list(x.consumers())
-        while stack:
-            op = stack.pop()
-            if op not in reached and op in needed:
-                reached.add(op)
-                stack += [consumer for output in op.outputs for consumer in output.consumers()]
-        self.operations = reached
+        needed = _tf.upstream([y.op])
+        reached = self.operations = needed & _tf.downstream(x.consumers())
         if y is not x and not reached:
             inputs = sorted(op.outputs[0].name for op in needed if op.type == "Placeholder" and op.outputs[0] is not x)
             raise SaliencyError("{!r} does not depend on {!r}{}.".format(y.name, x.name, (
@@ -135,13 +119,3 @@ def _why_cut(op):
 
 #: Types whose registered gradient function returns None for its input.
 _GIVE_NONE = frozenset(("Round", "Rint", "Floor", "Ceil", "OnesLike", "ZerosLike", "Shape", "Rank", "Size"))
-
-
-def _reach(start, following):
-    reached, stack = set(), [start]
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached

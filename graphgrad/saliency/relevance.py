@@ -3,17 +3,20 @@
 All stand on overrides: RectGrad, layer-wise relevance propagation, DeepLIFT's rescale rule. The rules themselves,
 with their formulas and sources, are in ``graphgrad.rules``.
 """
+from typing import Any
+
 import numpy as np
 
 from .. import presets, rules
 from .._tf import tf
+from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
+from ..nonlinear import PRODUCTS
 from ..overrides import override_gradients
 from ..rules.relevance import ONE_INPUT, TWO_INPUTS
 from .completeness import SumsUp
 from .gradients import Gradient, GradientTimesInput
 from .integrated import as_baseline
-from .path import PRODUCTS
 from .stacks import Stacks
 
 #: f(0) = 0, as LRP's quotient supposes; not so Sigmoid and Softplus.
@@ -21,7 +24,7 @@ _ZERO_AT_ZERO = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softsign", "Tanh"
 _LINEAR_IN_ONE = PRODUCTS - {"RealDiv", "Div", "DivNoNan", "Xdivy"}
 
 
-def rectgrad(y, x, target=None, percentile=98.0):
+def rectgrad(y: Tensor, x: Tensor, target: Any = None, percentile: float = 98.0) -> Gradient:
     """RectGrad: at each rectifier only the gradients pass that matter most, by ``y * g``; then times x.
 
     Source: Kim, Seo, Jeon, Koo, Choe, Jeon 2019, arXiv:1902.04893.
@@ -56,7 +59,7 @@ class Relevance(SumsUp, Gradient):
         ValueError: an unknown rule, or parameters it does not take.
     """
 
-    def __init__(self, y, x, target=None, rule="epsilon", **parameters):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, rule: str = "epsilon", **parameters: float) -> None:
         super().__init__(y, x, target, override=presets.lrp(rule, **parameters))
 
     def build(self):
@@ -66,15 +69,19 @@ class Relevance(SumsUp, Gradient):
         return self.note(relevance, score)
 
 
-def lrp_epsilon(y, x, target=None, epsilon=1e-4):
-    """LRP-epsilon: Relevance with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer."""
+def lrp_epsilon(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Relevance:
+    """LRP-epsilon: ``saliency.lrp`` with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer.
+
+    Arguments as of ``saliency.lrp``; of the examples' shape. See ``rules.lrp_epsilon``.
+    """
     return Relevance(y, x, target, rule="epsilon", epsilon=epsilon)
 
 
-def lrp_epsilon_gradient(y, x, target=None, epsilon=1e-4):
+def lrp_epsilon_gradient(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Gradient:
     """LRP-epsilon as a gradient times x: activations have ``y / (x + epsilon * sign(x))`` for a derivative.
 
-    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes.
+    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes. y, x and target
+    as of ``saliency.Method``; of the examples' shape. See ``rules.lrp_epsilon_gradient``.
 
     Source: Ancona, Ceolini, Oeztireli, Gross 2018, arXiv:1711.06104.
     """
@@ -102,7 +109,7 @@ class DeepLift(SumsUp, Gradient):
             baselines (a product of two layers, an attention); it is named.
     """
 
-    def __init__(self, y, x, target=None, baseline=0.0):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, baseline: TensorLike = 0.0) -> None:
         self.baseline = as_baseline(baseline, x)
         gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale())
         gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D"), rules.deeplift_max_pool))
