@@ -198,8 +198,10 @@ def test_three_forms_and_tf_custom_gradient_agree(version, program):
         existing = programs.build(program)
         on = on_or_refused(override, graph, kinds, lambda: programs.gradients(existing))
         apart = [existing.ys + (on if on is not None else programs.gradients(existing))]
-        # A called function keeps the first backward that was built for it, and says so.
-        again = on is not None and "function" not in programs.kinds(program["steps"])
+        # A called function keeps the first backward that was built for it, and says so. TF 1.15 cannot build a second
+        # gradient of a switch_case in a loop.
+        once = {"function", "switch"} if TF1 else {"function"}
+        again = on is not None and not once & programs.kinds(program["steps"])
         if again:
             with override.on(graph), override.on(graph):
                 apart.append(existing.ys + programs.gradients(existing))
