@@ -7,6 +7,7 @@ functions. Importing this module imports TensorFlow and changes nothing in it.
 """
 import contextlib
 import functools
+import os
 import sys
 import threading
 
@@ -31,6 +32,13 @@ VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])
 BODIES_KEEP_OPERATIONS = VERSION >= (2, 0)
 
 _TAG = "_gradient_op_type"
+
+#: Held while what the threads of a process share is changed: the registry, TensorFlow's hooks, the scopes of a graph,
+#: logs. One for all, so that no two can wait for each other. Never taken where TensorFlow or the garbage
+#: collector calls, as those may hold locks of TensorFlow's.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):   # a forked process finds it free, whichever thread of its parent held it
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 # --- TensorFlow's gradient registry: ops._gradient_registry, a registry.Registry ----------------------
@@ -143,24 +151,30 @@ _GRAPH_FILE = _ops.Graph.__init__.__code__.co_filename
 
 
 def bind(op, gradient):
-    """Make tf.gradients call ``gradient(op, *grads)`` for this operation; ``unbind`` takes it off again.
+    """Make tf.gradients call ``gradient(op, *grads)`` for this operation; returns what ``unbind`` takes off again.
 
     Stands on Operation._gradient_function on 2.x, and on 1.15 on the class of the operation (_BoundOperation).
     """
     covered = getattr(op, "_graphgrad_binding", None)
     tensorflows = getattr(op, "_gradient_function", None) if covered is None else covered.tensorflows
-    op._graphgrad_binding = _Binding(gradient, covered, tensorflows)
+    binding = op._graphgrad_binding = _Binding(gradient, covered, tensorflows)
     if VERSION >= (2, 0):
         op._gradient_function = gradient
     elif covered is None:
         if _BoundOperation.TAG not in _registry._registry:
             register(_BoundOperation.TAG, lambda op, *grads: bound_gradient(op)(op, *grads))
         op.__class__ = _BoundOperation
+    return binding
 
 
-def unbind(op):
-    """Take the innermost binding off, uncovering the one below or TensorFlow's own."""
-    binding = op._graphgrad_binding
+def unbind(op, binding):
+    """Take a binding off; if it was the innermost, that uncovers the one below or TensorFlow's own."""
+    above = op._graphgrad_binding
+    if above is not binding:
+        while above.covered is not binding:
+            above = above.covered
+        above.covered = binding.covered
+        return
     op._graphgrad_binding = binding.covered
     if VERSION >= (2, 0):
         op._gradient_function = binding.covered.gradient if binding.covered else binding.tensorflows
@@ -258,7 +272,6 @@ def integer(op, attribute):
 
 # --- Hooks while a block is open ---------------------------------------------------------------------
 
-_hook_lock = threading.Lock()
 _hook_users = 0
 
 
@@ -277,7 +290,7 @@ def hooks():
     global _hook_users
     entered = False
     try:
-        with _hook_lock:
+        with lock:
             _hook_users += 1
             entered = True   # from here on, whatever interrupts it
             if _hook_users == 1:
@@ -285,7 +298,7 @@ def hooks():
                 _install_cache_key()
         yield
     finally:
-        with _hook_lock:
+        with lock:
             _hook_users -= entered
             if _hook_users == 0:
                 _execute.record_gradient = _record_gradient
@@ -296,6 +309,12 @@ def override_scopes():
     """The device functions of overrides that are open in the current graph: those marked ``graphgrad_scope``."""
     return tuple(function for function in _ops.get_default_graph()._device_functions_outer_to_inner
                  if getattr(function, "graphgrad_scope", False))
+
+
+def innermost_device(graph):
+    """The innermost device function that is open in a graph, for this thread; None if there is none."""
+    functions = graph._device_functions_outer_to_inner
+    return functions[-1] if functions else None
 
 
 if VERSION >= (2, 0):

@@ -8,6 +8,7 @@ When the block ends, what it could not see is looked for, and bound or told.
 import collections
 import contextlib
 import functools
+import threading
 import weakref
 
 from . import _tf
@@ -34,9 +35,12 @@ class Block:
         self.present = collections.Counter()       # op types built in the block, bodies included
         self.matched = set()
         self.missed = {}                           # where an operation is that is out of reach -> why
+        self.thread = threading.get_ident()
         self.abandoned = False                     # closed while a later block was open: ends with that one
         self._running = {}                         # operations that run functions
         self._scopes = contextlib.ExitStack()
+        self._device = contextlib.ExitStack()
+        self._opened = []                          # the open blocks of this graph, outermost first
 
     def open(self):
         """Put the override on; nothing is left if that fails."""
@@ -44,25 +48,29 @@ class Block:
             raise OverrideError(_tf.DEFUN_TEXT.format("no override can reach it"))
         for choice in self.override.choices.values():
             if isinstance(choice.gradient, GradientRecord):
-                choice.gradient.observers.add(self.log)
-        with contextlib.ExitStack() as scopes:
+                choice.gradient.observe(self.log)
+        with _tf.lock, contextlib.ExitStack() as scopes:
             scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
-            scopes.enter_context(self.graph.device(self._see))
-            _open_blocks.setdefault(self.graph, []).append(self)
+            self._device.enter_context(self.graph.device(self._see))
+            self._opened = _open_blocks.setdefault(self.graph, [])
+            self._opened.append(self)
             self._scopes = scopes.pop_all()
 
     def undo(self):
         """Take off what an ``open`` that was interrupted has put on."""
+        self._device.close()
         self._scopes.close()
-        if self in _open_blocks.get(self.graph, ()):
-            _open_blocks[self.graph].remove(self)
+        if self in self._opened:
+            self._opened.remove(self)
 
     def close(self):
         """Take the override off, and look for what it did not see."""
-        opened = _open_blocks[self.graph]
+        opened = self._opened
         if opened[-1] is not self:
             self.abandoned = True
+            if opened[-1].thread != self.thread and _tf.innermost_device(self.graph) == self._see:
+                self._device.close()   # devices are a thread's own in this graph
             raise OverrideError(
                 "{!r} was closed before {!r}, which was opened later in the same graph: close them in the opposite "
                 "order. It stays in force until that one is closed.".format(self.override, opened[-1].override))
@@ -71,9 +79,11 @@ class Block:
             opened[-1]._take_off()
 
     def _take_off(self):
-        _open_blocks[self.graph].pop()
         try:
-            self._scopes.close()
+            with _tf.lock:
+                self._opened.remove(self)
+                self._device.close()
+                self._scopes.close()
         finally:
             self.log.spans.append((self.first, self.graph.version))
         if self.graph.version - self.first != self.seen:
@@ -101,6 +111,10 @@ class Block:
         self.present[kind] += 1
         if op.graph is self.graph:
             self.seen += 1
+        if self._opened[-1:] != [self]:
+            if self not in self._opened:   # closed; a thread may keep the devices it began with
+                return op.device
+            self._refuse_another_threads(op)
         choice = self.override.choice_for(kind)
         if choice is not None:
             self._take(op, choice)
@@ -114,6 +128,19 @@ class Block:
         return op.device
 
     _see.graphgrad_scope = True
+
+    def _refuse_another_threads(self, op):
+        """Raise if an operation of this thread would be taken by a block that another opened later in the graph."""
+        if threading.get_ident() != self.thread:
+            return
+        opened = list(self._opened)
+        for block in opened[opened.index(self) + 1:]:
+            if block.thread != self.thread and block.override.choice_for(op.type) is not None:
+                raise OverrideError(
+                    "Operation {!r} (type {}) is built by a thread under {!r}, but another thread has opened {!r} in "
+                    "the same graph meanwhile, which would take it. Let the threads take turns (hold a lock around "
+                    "each block), or give each a graph of its own.".format(
+                        op.name, op.type, self.override, block.override))
 
     def _take(self, op, choice):
         tag = _tf.tag_of(op)

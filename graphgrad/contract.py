@@ -48,20 +48,21 @@ def call_gradient(function, name, place, op, grads):
     """Call ``function(op, *grads)`` and return its gradients, one per input of ``op``, as a checked list."""
     where = "Gradient {!r} ({}) of operation {!r} (type {})".format(name, place, op.name, op.type)
     _check_arity(function, where, op, grads)
+    inputs = list(op.inputs)   # as they are now: TensorFlow's gradient of a v2 loop gives the loop more of them
     result = function(op, *grads)
     if result is None:
         if _is_tensorflows(function):
-            return [None] * len(op.inputs)
+            return [None] * len(inputs)
         raise GradientError(
             "{} returned None: a return statement may be missing. Return one gradient per input ({}); "
-            "[None] says that an input has none.".format(where, _inputs(op)))
+            "[None] says that an input has none.".format(where, _inputs(inputs)))
     if isinstance(result, tf.IndexedSlices) or not isinstance(result, (list, tuple)):
         result = [result]
     result = list(result)
-    if len(result) != len(op.inputs):
+    if len(result) != len(inputs):
         raise GradientError("{} returned {}, but the operation has {}: return one gradient per input.".format(
-            where, _count(len(result), "gradient"), _inputs(op)))
-    for index, (gradient, tensor) in enumerate(zip(result, op.inputs)):
+            where, _count(len(result), "gradient"), _inputs(inputs)))
+    for index, (gradient, tensor) in enumerate(zip(result, inputs)):
         if gradient is not None:
             _check_one(gradient, tensor, "{}, for input {} ({})".format(where, index, tensor.name))
     return result
@@ -113,8 +114,8 @@ def _kind(value):
     return kind.__name__ if kind.__module__ == "builtins" else "{}.{}".format(kind.__module__, kind.__name__)
 
 
-def _inputs(op):
-    return _count(len(op.inputs), "input")
+def _inputs(inputs):
+    return _count(len(inputs), "input")
 
 
 def _count(number, noun):

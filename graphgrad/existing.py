@@ -7,7 +7,9 @@ anything is bound.
 import collections
 import contextlib
 import re
+import threading
 import warnings
+import weakref
 
 from . import _tf, foreign
 from ._tf import tf
@@ -15,6 +17,8 @@ from .blocks import once_more
 from .contract import function_outputs
 from .errors import OverrideError, OverrideWarning
 from .report import place_in_graph
+
+_held = weakref.WeakKeyDictionary()   # graph -> a list of (thread, operations) of the on() blocks open in it
 
 
 @contextlib.contextmanager
@@ -33,30 +37,48 @@ def override_existing(override, graph, where, between):
     passes = log.passes
     calls = []
     bound = []
+    hold = threading.get_ident(), [*selection.found, *selection.recomputed, *selection.calls]
     try:
+        _hold(graph, hold)
         for call in selection.calls:
             calls.append(_WatchedCall(call))
         for op, choice in selection.found.items():
-            choice.bind(op, log)
-            bound.append(op)
+            bound.append((op, choice.bind(op, log)))
         for op in selection.recomputed:
-            _tf.bind(op, _recomputed_under(override, _tf.registered_gradient(_tf.tag_of(op))))
-            bound.append(op)
+            gradient = _recomputed_under(override, _tf.registered_gradient(_tf.tag_of(op)))
+            bound.append((op, _tf.bind(op, gradient)))
         yield override
     except (LookupError, AttributeError) as error:
         foreign.explain(error, graph)
         raise
     finally:
-        for op in reversed(bound):
-            _tf.unbind(op)
+        for op, binding in reversed(bound):
+            _tf.unbind(op, binding)
         for call in reversed(calls):
             call.restore()
+        if hold in _held.get(graph, ()):
+            _held[graph].remove(hold)
     if bound and log.passes == passes:
         message = ("No gradient was built through any of the {} that on() overrode while its block was open: call "
                    "tf.gradients inside the block.".format(_count(len(bound), "operation")))
         if override.strict:
             raise OverrideError(message)
         warnings.warn(message, OverrideWarning, stacklevel=3)
+
+
+def _hold(graph, hold):
+    """Note what an on() block is about to bind; raise if that of another thread has bound some of it."""
+    thread, operations = hold
+    with _tf.lock:
+        holds = _held.setdefault(graph, [])
+        others = set(op for holder, held in holds if holder != thread for op in held)
+        for op in operations if others else ():
+            if op in others:
+                raise OverrideError(
+                    "Operation {!r} (type {}) is held by on() in another thread, and one of the two would get the "
+                    "gradient of the other. Let the threads take turns: hold a lock around each on() block.".format(
+                        op.name, op.type))
+        holds.append(hold)
 
 
 def _graph_to_take(graph):
@@ -248,11 +270,11 @@ class _WatchedCall:
             self.differentiated = True
             return own(op, *grads)
 
-        _tf.bind(op, gradient)
+        self.binding = _tf.bind(op, gradient)
 
     def restore(self):
         """End the block for this call."""
-        _tf.unbind(self.op)
+        _tf.unbind(self.op, self.binding)
         self.cache.clear()
         if self.differentiated:
             _tf.bind(self.op, _refuse_second_gradient)

@@ -140,15 +140,19 @@ def _given_gradient(op_types, tag, gradient, outputs=None):
     if _tf.is_defun(graph):
         raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
     checked = _WithShapesChecked(gradient)
+    thread = threading.get_ident()
 
     def see(op):
-        if op.type in op_types:
+        # Another thread may build in this graph. TensorFlow's own map would tag what it builds as well.
+        if op.type in op_types and threading.get_ident() == thread:
+            _tf.tag(op, tag)
             if outputs is not None:
                 _tf.set_integer(op, OUTPUTS_ATTRIBUTE, outputs)
             _tf.bind(op, checked)
         return op.device
 
-    with _tf.hooks(), graph.gradient_override_map({kind: tag for kind in op_types}), graph.device(see):
+    # One thread at a time: what is entered in a graph in turn must be left in turn.
+    with _tf.lock, _tf.hooks(), graph.device(see):
         yield
 
 
@@ -198,14 +202,13 @@ def _traced(build, inputs):
 
 _process = uuid.uuid4().hex[:12]   # os.urandom: no random state of anybody's is touched
 _process_id = os.getpid()
-_count_lock = threading.Lock()
 _count = 0
 
 
 def _python_operation(function, called, inputs, dtypes, stateful, name):
     """Add the operation, under a token that no other process has, and let the graph own the function."""
     global _count, _process, _process_id
-    with _count_lock:
+    with _tf.lock:
         if os.getpid() != _process_id:   # forked
             _process, _process_id = uuid.uuid4().hex[:12], os.getpid()
         # What TensorFlow says is not found, where it is put on another task, or loaded elsewhere.

@@ -49,7 +49,9 @@ class Override:
 
     Entering nests, also within itself: the innermost override of a type wins. Like
     ``tf.Graph.gradient_override_map``, a ``with`` block holds for its graph, so that a second thread which builds in
-    the same graph at the same time is inside it too.
+    the same graph at the same time is inside it too. A thread with a block of its own there is refused the
+    operations that the other's would take: let threads with overrides of their own take turns, or build in
+    graphs of their own.
     """
 
     def __init__(self, gradients: Gradients, strict: bool = False, require: str = "each") -> None:
@@ -80,7 +82,8 @@ class Override:
     @property
     def report(self) -> Report:
         """What this override did so far: a Report, made anew each time."""
-        logs = list(self._logs.values())
+        with _tf.lock:
+            logs = list(self._logs.values())
         if self._last_log is not None and self._last_log not in logs:
             logs.append(self._last_log)
         return make_report(repr(self), self.gradients, logs, self._instead)
@@ -178,10 +181,12 @@ class Override:
 
     def log_for(self, graph):
         """The GraphLog of a graph."""
-        if graph not in self._logs:
-            self._logs[graph] = GraphLog(graph)
-        self._last_log = self._logs[graph]
-        return self._last_log
+        with _tf.lock:
+            log = self._logs.get(graph)
+            if log is None:
+                log = self._logs[graph] = GraphLog(graph)
+            self._last_log = log
+        return log
 
     def choice_for(self, op_type):
         """The Choice for a type of operation, or None."""
@@ -241,12 +246,12 @@ class Choice:
         self.gradient = gradient
 
     def bind(self, op, log):
-        """Bind the gradient to an operation, and log it now and when it is differentiated."""
+        """Bind the gradient to an operation, and log it now and when it is differentiated; returns the binding."""
         log.tag(self.key, place_in_graph(op))
         watched = log.watched.get(self)
         if watched is None:
             watched = log.watched[self] = _Watched(self, log)
-        _tf.bind(op, watched)
+        return _tf.bind(op, watched)
 
 
 class _Watched:

@@ -8,10 +8,10 @@ redefinition takes over for what is built from then on; another function under a
 What was built before keeps the function it was built with, which its operations hold, not the registry.
 No random state is used or touched.
 """
+import collections
 import difflib
 import functools
 import inspect
-import threading
 import weakref
 from typing import Any, Callable, List, Optional, overload
 
@@ -41,7 +41,7 @@ class GradientRecord:
         of_python: whether a py_func_with_grad was built with it.
     """
 
-    __slots__ = ("name", "function", "place", "lasting", "takes_over", "observers", "of_python", "__weakref__")
+    __slots__ = ("name", "function", "place", "lasting", "takes_over", "_observers", "of_python", "__weakref__")
 
     def __init__(self, name, function, lasting, takes_over=False):
         self.name = name
@@ -50,7 +50,7 @@ class GradientRecord:
         self.lasting = lasting
         self.takes_over = takes_over   # whether it redefined an earlier function of that name
         self.of_python = False
-        self.observers = weakref.WeakSet()   # logs to tell of operations that have no binding (1.15's bodies)
+        self._observers = weakref.WeakSet()
 
     def __call__(self, op, *grads):
         """Call the function and check what it returned against the operation's inputs."""
@@ -61,6 +61,16 @@ class GradientRecord:
         view = FunctionOperation(op, outputs)
         gradients = call_gradient(self.function, self.name, self.place, view, grads[:outputs])
         return list(grads[:outputs]) + gradients
+
+    def observe(self, log):
+        """Have a log told of operations that have no binding (1.15's bodies)."""
+        with _tf.lock:
+            self._observers.add(log)
+
+    def observers(self):
+        """The logs that are to be told, those that are still there."""
+        with _tf.lock:
+            return list(self._observers)
 
     def __repr__(self):
         return "GradientRecord({!r}, {})".format(self.name, self.place)
@@ -76,10 +86,12 @@ class GradientRegistry:
     """
 
     def __init__(self):
-        self._lock = threading.RLock()
+        self._lock = _tf.lock
         self._lasting = {}
         self._passing = weakref.WeakValueDictionary()
         self._names = weakref.WeakKeyDictionary()   # function -> the name it was given
+        self._entered = set()              # names that stand in TensorFlow's registry for this one
+        self._gone = collections.deque()   # names of functions that were dropped
 
     def register(self, function, name=None, lasting=True, replace=False):
         """Enter a function and return its record.
@@ -98,6 +110,7 @@ class GradientRegistry:
             raise TypeError("A gradient function must be callable as fn(op, *grads), but got {!r}.".format(function))
         _check_name(name)
         with self._lock:
+            self._take_out_gone()
             if name is None:
                 held = self._named_before(function)
                 return held if held is not None else self._register_unnamed(function, lasting)
@@ -139,17 +152,11 @@ class GradientRegistry:
 
     def _enter(self, record):
         name = record.name
-        if self.get(name) is None:
-            if _tf_has(name):
-                raise RegistrationError(
-                    "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
-                    "the gradient of operations of type {0!r}, register the function under a name of its own and "
-                    "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
-            # Not for autograph: saving a model calls it inside a tf.function.
-            dispatch = _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name))
-            dispatch.graphgrad_dispatch = True
-            _tf.unregister(name)
-            _tf.register(name, dispatch)
+        if _tf_has(name):
+            raise RegistrationError(
+                "TensorFlow has a gradient named {0!r} already, so {1} ({2}) cannot take that name. To replace "
+                "the gradient of operations of type {0!r}, register the function under a name of its own and "
+                "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -158,6 +165,14 @@ class GradientRegistry:
         else:
             self._passing[name] = record
             weakref.finalize(record, self._forget, name).atexit = False
+        # Last: until the record is there, the collector may drop an earlier one of this name, and the name with it.
+        if name not in self._entered:
+            # Not for autograph: saving a model calls it inside a tf.function.
+            dispatch = _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name))
+            dispatch.graphgrad_dispatch = True
+            _tf.unregister(name)
+            _tf.register(name, dispatch)
+            self._entered.add(name)
         return record
 
     def _dispatch(self, name, op, *grads):
@@ -183,7 +198,7 @@ class GradientRegistry:
                 "The gradient {!r} ({}) was redefined in this process, and TensorFlow 1.15 cannot tell with which "
                 "of its definitions operation {!r} in a loop or branch body was built. Give the new definition a "
                 "name of its own.".format(name, record.place, op.name))
-        for observer in list(record.observers):
+        for observer in record.observers():
             observer.went_through_copy(op)
         return record(op, *grads)
 
@@ -192,12 +207,27 @@ class GradientRegistry:
         with self._lock:
             self._lasting.pop(name, None)
             self._passing.pop(name, None)
-            _tf.unregister(name)
+            self._take_out(name)
 
     def _forget(self, name):
-        with self._lock:
+        """What the garbage collector calls, in any thread and at any place: it must not wait for the lock."""
+        self._gone.append(name)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._take_out_gone()
+            finally:
+                self._lock.release()
+
+    def _take_out_gone(self):
+        while self._gone:
+            name = self._gone.popleft()
             if self.get(name) is None:
-                _tf.unregister(name)
+                self._take_out(name)
+
+    def _take_out(self, name):
+        if name in self._entered:
+            self._entered.discard(name)
+            _tf.unregister(name)
 
     def get(self, name):
         """The record of a name, or None."""
@@ -213,10 +243,12 @@ class GradientRegistry:
         return self.get(name) is not None
 
     def __iter__(self):
-        return iter(sorted(set(self._lasting) | set(self._passing)))
+        with self._lock:
+            return iter(sorted(set(self._lasting) | set(self._passing)))
 
     def __len__(self):
-        return len(set(self._lasting) | set(self._passing))
+        with self._lock:
+            return len(set(self._lasting) | set(self._passing))
 
     def __repr__(self):
         return "GradientRegistry({})".format(", ".join(self))

@@ -145,7 +145,7 @@ def _block(graph, op_type_map, place):
     block = Block(override, graph)
     for choice in override.choices.values():
         if isinstance(choice.gradient.record, GradientRecord):
-            choice.gradient.record.observers.add(block.log)
+            choice.gradient.record.observe(block.log)
     OPEN.setdefault(graph, []).append(override)
     block.open()
     try:
