@@ -142,7 +142,7 @@ def test_integrated_gradients(graph, rule):
     np.testing.assert_allclose(method.gap, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("rule, order", [("midpoint", 2), ("trapezoid", 2), ("gauss", None), ("ends", 1), ("right", 1)])
+@pytest.mark.parametrize("rule, order", [("midpoint", 2), ("trapezoid", 2), ("gauss", None), ("ends", 1), ("left", 1), ("right", 1)])
 def test_the_gap_closes_with_the_order_of_the_rule(graph, rule, order):
     """Cubic: halving the step divides the gap by 2 ** order; Gauss is exact. The gap is the sum less the difference."""
     x = tf.placeholder(tf.float64, [None, 2])
