@@ -23,20 +23,22 @@ class Model:
         notes: list of sentences about what was chosen or changed while it was loaded.
     """
 
-    def __init__(self, graph, session, x, y, notes):
+    def __init__(self, graph, session, x, y, notes, keep_open=False):
         self.graph = graph
         self.session = session
         self.x = x
         self.y = y
         self.notes = notes
+        self._keep_open = keep_open
 
     def tensor(self, name):
         """A tensor of the graph by name; SaliencyError with close matches if there is none."""
         return endpoints.tensor_named(self.graph, name)
 
     def close(self):
-        """Close the Session."""
-        self.session.close()
+        """Close the Session, unless it is Keras's own, of a model that was built in a graph."""
+        if not self._keep_open:
+            self.session.close()
 
     def __enter__(self):
         return self
@@ -56,7 +58,8 @@ def load(model, x=None, y=None, checkpoint=None, signature=None, tags=None):
 
     Args:
         model: a path: a frozen graph (``.pb``), a meta graph (``.meta``, or the checkpoint's prefix beside it), a
-            SavedModel folder, a Keras file (``.h5``, ``.keras``); or a Keras model, whose weights are copied.
+            SavedModel folder, a Keras file (``.h5``, ``.keras``); or a Keras model, whose weights are copied (one that
+            was built in a graph, as TF 1 does, is taken where it is, with Keras's Session).
         x: name of the input tensor, where there is more than one.
         y: the same for the output.
         checkpoint: prefix of the checkpoint, if it is not that of the meta graph.
@@ -71,7 +74,7 @@ def load(model, x=None, y=None, checkpoint=None, signature=None, tags=None):
             output to choose from: the message lists them.
     """
     if callable(model) and not isinstance(model, str):
-        return _from_function(_traced(model), x, y)
+        return _from_keras_model(model, x, y)
     path = os.fspath(model)
     if os.path.isdir(path):
         return _from_saved_model(path, x, y, signature, tags)
@@ -264,12 +267,31 @@ def _keras_hint(path):
     return ""
 
 
-def _traced(model):
-    """A Keras model as a function traced for its inputs, in inference mode."""
+def _from_keras_model(model, x, y):
     inputs = getattr(model, "inputs", None)
     if not inputs:
         raise SaliencyError("load takes a path or a Keras model that was built, with inputs, but got {!r}.".format(
             model))
+    graph = getattr(inputs[0], "graph", None)
+    if isinstance(graph, tf.Graph) and not _tf.is_function_body(graph):
+        with graph.as_default():
+            session = v1.keras.backend.get_session()
+        return _finish(graph, session, endpoints.of_lists(graph, model.inputs, model.outputs, x, y), [], keep_open=True)
+    if any(_is_symbolic(weight) for weight in model.weights):
+        raise SaliencyError("The Keras model was built with eager execution off, where Keras {} gives its weights no "
+                            "values: build it with eager execution on.".format(tf.keras.__version__))
+    return _from_function(_traced(model), x, y)
+
+
+def _is_symbolic(weight):
+    """Whether a variable of Keras 3 wraps one of a graph, for which there is no Session."""
+    handle = getattr(getattr(weight, "value", None), "handle", None)
+    return handle is not None and not hasattr(handle, "numpy")
+
+
+def _traced(model):
+    """A Keras model as a function traced for its inputs, in inference mode."""
+    inputs = model.inputs
     with _tf.eager():
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype, name=tensor.name.split(":")[0].split("/")[-1])
                  for tensor in inputs]
@@ -295,9 +317,9 @@ def _from_function(function, x, y):
 
 # --- All of them --------------------------------------------------------------------------------------
 
-def _finish(graph, session, found, notes):
+def _finish(graph, session, found, notes, keep_open=False):
     x, y, more = found
-    return Model(graph, session, x, y, notes + more)
+    return Model(graph, session, x, y, notes + more, keep_open)
 
 
 def _read(message, path):

@@ -34,13 +34,14 @@ def session_net(softmax=False):
     return x, tf.nn.softmax(y, name="softmax") if softmax else y
 
 
-def keras_model():
+def keras_model(weights=(W, U, V)):
     """The same as a Keras model with what others miss: a ReLU layer, a nested model, dropout, a softmax."""
     keras = tensorflow.keras
     inner = keras.Sequential([keras.layers.Input((5,)), keras.layers.Dense(6, use_bias=False), keras.layers.ReLU()])
     model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(5, use_bias=False, activation="relu"), inner,
                               keras.layers.Dropout(0.5), keras.layers.Dense(3, use_bias=False, activation="softmax")])
-    model.set_weights([W, U, V])
+    if weights is not None:
+        model.set_weights(weights)
     return model
 
 
@@ -130,6 +131,21 @@ def test_every_kind(folder, kind):
         method = gg.saliency.guided_backprop(model.y, model.x, 1)
         assert {key: len(names) for key, names in method.overridden.items()} == {"Relu": 2}
         np.testing.assert_allclose(method(model.session, X), guided(1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_keras_model_of_a_graph():
+    """Built as in TF 1: taken where it is, with the weights of Keras's Session, which stays open; Keras 3 has none."""
+    with tf.Graph().as_default():
+        if TF2 >= (2, 16):
+            source = keras_model(weights=None)
+            with pytest.raises(gg.SaliencyError, match="built with eager execution off, where Keras 3.* no values"):
+                gg.saliency.load(source)
+            return
+        source = keras_model()
+        with gg.saliency.load(source) as model:
+            method = gg.saliency.guided_backprop(model.y, model.x, 1)
+            np.testing.assert_allclose(method(model.session, X), guided(1), rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(source.get_weights()[0], W)
 
 
 @pytest.mark.parametrize("path", [FROZEN, META, META[:-len(".meta")]])
