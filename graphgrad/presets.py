@@ -6,7 +6,7 @@ from .overrides import Override, override_gradients
 from .registry import gradient_rule, original_gradient
 from .report import Report, place_in_graph
 from .rules.lrp import LINEAR, SHARED
-from .rules.relevance import ONE_INPUT, TWO_INPUTS
+from .rules.relevance import ONE_INPUT, PRODUCTS, TWO_INPUTS
 
 #: Activations with one input whose own gradient TensorFlow has. crelu is Neg, ConcatV2 and Relu; Maximum(x, 0) is
 #: covered where its other input is a constant 0. A swish is a Sigmoid and Mul inside a tf.custom_gradient, which keeps
@@ -122,6 +122,11 @@ def lrp(rule="epsilon", strict=False, **parameters):
     Raises:
         ValueError: an unknown rule, or parameters it does not take.
     """
+    return Preset(lrp_gradients(rule, parameters), _ACTIVATIONS | {"Mul", "RealDiv", "Softmax"}, strict)
+
+
+def lrp_gradients(rule, parameters):
+    """Dict from op type to what ``lrp`` puts on it."""
     if rule not in LRP_RULES:
         raise ValueError("lrp: rule must be one of {}, but got {!r}.".format(
             ", ".join(map(repr, LRP_RULES)), rule))
@@ -136,7 +141,7 @@ def lrp(rule="epsilon", strict=False, **parameters):
     passing = RECTIFIERS + ("Sigmoid", "Tanh")
     gradients = dict.fromkeys(passing, rules.straight_through)
     gradients.update(dict.fromkeys((name for name in LINEAR + SHARED if _tf.is_op_type(name)), made))
-    return Preset(gradients, _ACTIVATIONS | {"Mul", "RealDiv", "Softmax"}, strict)
+    return gradients
 
 
 def deeplift(near=1e-5, strict=False):
@@ -149,8 +154,9 @@ def deeplift(near=1e-5, strict=False):
         strict: as of override_gradients.
     """
     gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale(near))
-    gradients.update(dict.fromkeys(TWO_INPUTS + ("MatMul", "BatchMatMul", "BatchMatMulV2"), rules.deeplift_two_inputs))
-    gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D"), rules.deeplift_max_pool), Softmax=rules.deeplift_softmax)
+    gradients.update(dict.fromkeys(filter(_tf.is_op_type, TWO_INPUTS + PRODUCTS), rules.deeplift_two_inputs))
+    gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D", "Max"), rules.deeplift_max_pool),
+                     Softmax=rules.deeplift_softmax)
     return Preset(gradients, NONLINEARITIES, strict)
 
 

@@ -345,6 +345,13 @@ def test_what_was_overridden_and_what_not(graph):
     assert gg.saliency.gradient(y, x, 0).describe().startswith("overridden: nothing\nnonlinear on the path")
 
 
+def test_quotients_that_are_nonlinear(graph):
+    """By what depends on x, not by a constant; and no product of shapes."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.reshape(tf.ones([3]) / (x / 2.0), [tf.reduce_prod(tf.shape(x)) // 3, 3])
+    assert gg.saliency.gradient(y, x, 0).not_overridden == {"RealDiv": ["truediv_1"]}
+
+
 def test_nothing_to_override(graph):
     """A net without rectifiers: guided backprop is the ordinary gradient there, and a warning says so."""
     x = tf.placeholder(tf.float32, [None, 3])
