@@ -11,13 +11,18 @@ from ..errors import SaliencyError
 from . import endpoints
 from .reasons import reason
 
+_LOOPS = ("While", "StatelessWhile")
+_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
+
 
 class Model:
     """A model that can be explained. Made by ``load``; close it, or use it as a ``with`` block.
 
     Attributes:
         graph: its tf.Graph.
-        session: a Session of the graph, with the weights.
+        session: a Session of the graph, with the weights. Where they are constants and the model has a loop of control
+            flow v2, a new one after each method that was built: TensorFlow cannot add the gradient of a loop to a
+            Session that ran it.
         x: the input tensor, [batch, ...].
         y: the output tensor; the logits where the last operation is a softmax.
         notes: list of sentences about what was chosen or changed while it was loaded.
@@ -25,11 +30,21 @@ class Model:
 
     def __init__(self, graph, session, x, y, notes, keep_open=False):
         self.graph = graph
-        self.session = session
         self.x = x
         self.y = y
         self.notes = notes
+        self._sessions = [session]
         self._keep_open = keep_open
+        kinds = set(op.type for op in graph.get_operations())
+        self._renews = not kinds.isdisjoint(_LOOPS) and kinds.isdisjoint(_VARIABLES)
+        self._version = graph.version
+
+    @property
+    def session(self):
+        if self._renews and self._version != self.graph.version:
+            self._version = self.graph.version
+            self._sessions.append(v1.Session(graph=self.graph))
+        return self._sessions[-1]
 
     def tensor(self, name):
         """A tensor of the graph by name; SaliencyError with close matches if there is none."""
@@ -38,7 +53,8 @@ class Model:
     def close(self):
         """Close the Session, unless it is Keras's own, of a model that was built in a graph."""
         if not self._keep_open:
-            self.session.close()
+            for session in self._sessions:
+                session.close()
 
     def __enter__(self):
         return self
@@ -96,7 +112,7 @@ def _from_frozen_graph(path, x, y):
     if not _read(definition, path) or not definition.node:
         raise SaliencyError("{} is not a frozen graph: a .pb file with a GraphDef in it, the weights as constants. "
                             "Other models end in .meta, .h5 or .keras, or are a SavedModel folder.".format(path))
-    variables = [node.name for node in definition.node if node.op in ("Variable", "VariableV2", "VarHandleOp")]
+    variables = [node.name for node in definition.node if node.op in _VARIABLES]
     if variables:
         raise SaliencyError("{} has variables in it ({}), so it is not frozen, and their values are elsewhere: give "
                             "the .meta file beside the checkpoint.".format(path, ", ".join(variables[:3])))
@@ -304,7 +320,12 @@ def _traced(model):
 
 def _from_function(function, x, y):
     with _tf.eager():
-        frozen = _tf.freeze(function)
+        try:
+            frozen = _tf.freeze(function)
+        except ValueError as error:    # 1.15, on embeddings and on loops that read variables
+            raise SaliencyError(
+                "TensorFlow {} cannot freeze the model: {}. Build it in a tf.Graph, and load takes it with Keras's "
+                "Session.".format(tf.__version__, reason(error))) from None
     inputs = [tensor.name for tensor in frozen.inputs]
     outputs = [tensor.name for tensor in frozen.outputs]
     graph, notes = _import(frozen.graph.as_graph_def(), "the model")
