@@ -15,6 +15,7 @@ import innvestigate
 import innvestigate.layers
 import numpy as np
 import tensorflow as tf
+from _keras_digits import keras_digits
 
 if tf.__version__.startswith("1."):
     import keras
@@ -28,21 +29,7 @@ else:
     Noise = innvestigate.layers.AddGaussianNoise
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DIGITS = os.path.join(HERE, "..", "..", "legacy_examples", "digits")
 SAMPLES = 25
-
-
-def keras_model():
-    """The digits model as a Keras model, with its weights."""
-    reader = tf.train.load_checkpoint(os.path.join(DIGITS, "model.ckpt"))
-    names = ["conv1", "Variable", "conv2", "Variable_1", "dense1", "Variable_2", "dense2", "Variable_3"]
-    layers = keras.layers
-    model = keras.models.Sequential([
-        layers.Conv2D(16, 3, padding="same", activation="relu", input_shape=(8, 8, 1)),
-        layers.Conv2D(32, 3, padding="same", activation="relu"), layers.MaxPooling2D(2), layers.Flatten(),
-        layers.Dense(64, activation="relu"), layers.Dense(10)])
-    model.set_weights([reader.get_tensor(name) for name in names])
-    return model
 
 
 def fix_noise(images):
@@ -57,7 +44,7 @@ def main():
     with np.load(os.path.join(HERE, "recorded", "originals.npz")) as originals:
         images, classes = originals["images"], originals["classes"]
     fix_noise(images)
-    model = keras_model()
+    model = keras_digits(keras)
     kept = {}
     for name, more in [
             ("gradient", {}), ("input_t_gradient", {}), ("guided_backprop", {}), ("deconvnet", {}),
