@@ -16,11 +16,12 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=find_packages(include=["graphgrad", "graphgrad.*"]),
-    package_data={"graphgrad": ["py.typed", "legacy/child/sitecustomize.py"]},
+    package_data={"graphgrad": ["py.typed", "__init__.pyi", "legacy/child/sitecustomize.py"]},
     python_requires=">=3.7",
     install_requires=["tensorflow>=1.15", "numpy"],
     extras_require={
-        "test": ["pytest>=7", "hypothesis>=6"],
+        # setuptools and wheel: a test builds the wheel without a network.
+        "test": ["pytest>=7", "hypothesis>=6", "setuptools", "wheel"],
         # TF 2.16 and later ship Keras 3, which has no tf.layers: tf_keras and tf_slim carry the old ones.
         "legacy": ["tf_keras; python_version>='3.9'", "tf_slim"],
     },
@@ -33,7 +34,11 @@ setup(
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3",
         "Programming Language :: Python :: 3.7",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
         "Programming Language :: Python :: 3.13",
+        "Typing :: Typed",
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
     ],
 )

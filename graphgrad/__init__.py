@@ -16,7 +16,7 @@ _HOME = {
     "Override": "overrides",
     "py_func_with_grad": "functions",
     "tf_func_with_grad": "functions",
-    "diagnose": "legacy",
+    "diagnose": "legacy.diagnosis",
     "check_gradient": "checks",
     "load_op_library": "op_libraries",
     "build_op_library": "op_libraries",

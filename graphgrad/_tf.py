@@ -265,16 +265,18 @@ def hooks():
     a function traced before would be used again, without the override.
     """
     global _hook_users
-    with _hook_lock:
-        if _hook_users == 0:
-            _execute.record_gradient = _record_binding
-            _install_cache_key()
-        _hook_users += 1
+    entered = False
     try:
+        with _hook_lock:
+            _hook_users += 1
+            entered = True   # from here on, whatever interrupts it
+            if _hook_users == 1:
+                _execute.record_gradient = _record_binding
+                _install_cache_key()
         yield
     finally:
         with _hook_lock:
-            _hook_users -= 1
+            _hook_users -= entered
             if _hook_users == 0:
                 _execute.record_gradient = _record_gradient
                 _remove_cache_key()
@@ -455,6 +457,12 @@ def untagged(op, body):
     return [(name, node.op) for name, node in _nodes(op.graph, body.name) if _TAG not in node.attr]
 
 
+def tagged(op, body):
+    """(name, type, tag or None) of the operations in a body of ``op`` that TensorFlow holds in serialized form."""
+    return [(name, node.op, node.attr[_TAG].s.decode() if _TAG in node.attr else None)
+            for name, node in _nodes(op.graph, body.name)]
+
+
 DEFUN_TEXT = ("The current graph is the body of a Defun, which TensorFlow differentiates in C++ and asks no gradient "
               "function: {}. Make it a tf.function.")
 
@@ -571,6 +579,32 @@ def operations_with_bodies(graph):
             for body in bodies_of(op) if has_bodies(op.type) else ():
                 if body.graph is not None:
                     stack.append((body.graph, path + (op.name,)))
+
+
+def upstream(ops, beside=()):
+    """The operations that any of these is computed from, themselves included; not by way of the types ``beside``."""
+    return _closure(ops, lambda op: [tensor.op for tensor in op.inputs if tensor.op.type not in beside])
+
+
+def downstream(ops, beside=()):
+    """The operations that are computed from any of these, themselves included; not by way of the types ``beside``."""
+    return _closure(ops, lambda op: [
+        taker for output in op.outputs for taker in output.consumers() if taker.type not in beside])
+
+
+def _closure(ops, following):
+    reached, stack = set(), list(ops)
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack += following(op)
+    return reached
+
+
+def differentiated_by(op):
+    """The operation whose gradient tf.gradients built this one for, or None (Operation._original_op). Not for tapes."""
+    return op._original_op
 
 
 # --- Models in files --------------------------------------------------------------------------------

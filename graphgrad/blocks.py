@@ -49,8 +49,14 @@ class Block:
             scopes.enter_context(_tf.hooks())
             scopes.enter_context(self.graph.gradient_override_map(self.override.gradients))
             scopes.enter_context(self.graph.device(self._see))
+            _open_blocks.setdefault(self.graph, []).append(self)
             self._scopes = scopes.pop_all()
-        _open_blocks.setdefault(self.graph, []).append(self)
+
+    def undo(self):
+        """Take off what an ``open`` that was interrupted has put on."""
+        self._scopes.close()
+        if self in _open_blocks.get(self.graph, ()):
+            _open_blocks[self.graph].remove(self)
 
     def close(self):
         """Take the override off, and look for what it did not see."""

@@ -9,7 +9,18 @@ from .errors import OverrideError
 from .sources import label, place_of
 
 #: Methods of a Keras model that differentiate it, in a train_step that they run in a graph.
-_TRAINING = ("fit", "train_on_batch")
+_TRAINING = ("fit", "train_on_batch", "fit_generator")
+#: Attributes of a Keras model that are of the model as it was built, and would be ordinary without a word.
+_WITHHELD = {
+    "would train without the override: use fit or train_on_batch, or a tf.GradientTape around override(model)(x)":
+        ("train_step", "make_train_function", "train_function", "train_tf_function"),
+    "was built without the override: call override(model)(x), or open 'with override.on(graph):' around tf.gradients":
+        ("output", "outputs", "get_output_at"),
+    "would write the model without the override: call override(model) in a tf.function of a tf.Module, and save that with "
+    "tf.saved_model.save":
+        ("export",),
+}
+_WHY_WITHHELD = {name: why for why, names in _WITHHELD.items() for name in names}
 
 
 class Overridden:
@@ -17,8 +28,8 @@ class Overridden:
 
     Called in eager mode it runs in one ``tf.function``, traced once per input signature with the override open;
     in a graph the override is open for the call. ``fit`` and ``train_on_batch`` of a Keras model train under
-    the override, ``call`` is the call, and of a tf.function ``get_concrete_function`` is its own. Every other
-    attribute is the wrapped object's.
+    the override, ``call`` is the call, and of a tf.function ``get_concrete_function`` is its own. What would be
+    ordinary (``train_step``, ``output``, ``export``) is refused. Every other attribute is the wrapped object's.
     """
 
     def __init__(self, override, function):
@@ -46,15 +57,19 @@ class Overridden:
         self._in_eager = tf.function(traced)
 
     def __call__(self, *args, **kwargs):
+        leaves = tf.nest.flatten((args, kwargs))
+        _refuse_keras_tensors(leaves, self)
         if not tf.executing_eagerly():
             return self._in_graph(*args, **kwargs)
-        _tf.refuse_forward_mode(tf.nest.flatten((args, kwargs)), self._override)
+        _tf.refuse_forward_mode(leaves, self._override)
         return self._in_eager(*args, **kwargs)
 
     def __getattr__(self, name):
         if name.startswith("__") or "__wrapped__" not in self.__dict__:
             raise AttributeError(name)
         value = getattr(self.__wrapped__, name)
+        if name in _WHY_WITHHELD and _is_keras_model(self.__wrapped__):
+            raise OverrideError("{} of a model under an override {}.".format(name, _WHY_WITHHELD[name]))
         if name in _TRAINING and callable(value):
             return self._training(name)
         if name == "get_concrete_function":
@@ -110,6 +125,23 @@ def _check_output(leaf, function):
             "{} ({}) returned {!r}, which is no tensor: in eager mode it runs in a tf.function under the override, so "
             "return tensors, None, or nested structures of them.".format(
                 label(function), place_of(function), leaf)) from None
+
+
+def _is_keras_model(function):
+    return hasattr(type(function), "trainable_weights") and hasattr(type(function), "fit")
+
+
+def _refuse_keras_tensors(leaves, called):
+    """Raise if one of the arguments is a symbolic tensor of Keras's, of which nothing is differentiated.
+
+    Keras notes which layers it went through, and calls those again, without what was open then.
+    """
+    for leaf in leaves:
+        if type(leaf).__name__ == "KerasTensor":
+            raise OverrideError(
+                "{!r} was called with a symbolic Keras tensor: the model made of it would call its layers again, without "
+                "the override. Put override(model) into it as layers.Lambda(override(model)), or call the whole model "
+                "through the override.".format(called))
 
 
 def _check_backend(function):

@@ -11,13 +11,16 @@ place of the op's output. No graph is rewritten. A tf.stop_gradient claims to be
 value likewise.
 """
 import collections
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from . import _tf
 from ._tf import tf, v1
+from ._types import Feed, Session
 from .contract import FunctionOperation, function_outputs
 from .errors import CheckError, OverrideError
+from .overrides import Override
 from .registry import GradientRecord, gradients, place_of
 
 #: The result of a check that passed: the largest difference found, what was allowed there, how many entries of x
@@ -28,8 +31,9 @@ CheckResult = collections.namedtuple("CheckResult", ["difference", "allowed", "e
 _PRECISION = {tf.float64: (1e-5, 1e-6), tf.float32: (5e-3, 2e-2)}
 
 
-def check_gradient(y, x, override=None, feed_dict=None, session=None, order=1, entries=True, rtol=None, atol=0.0,
-                   seed=0):
+def check_gradient(y: Any, x: Any, override: Optional[Override] = None, feed_dict: Optional[Feed] = None,
+                   session: Optional[Session] = None, order: int = 1, entries: Union[bool, int] = True,
+                   rtol: Optional[float] = None, atol: float = 0.0, seed: int = 0) -> CheckResult:
     """Compare gradients with finite differences: along one random direction, and entry by entry.
 
     In one line, in float64 and a graph of its own::
@@ -63,8 +67,8 @@ def check_gradient(y, x, override=None, feed_dict=None, session=None, order=1, e
     Raises:
         CheckError: (an AssertionError) they differ, the forward is changed by the override, or a value is not finite;
             the message says where, by how much, what is allowed, and which overridden op is off by itself.
-        OverrideError: an op with a declared surrogate is in the body of a loop, branch or function, where it cannot
-            be fed.
+        OverrideError: an op with a declared surrogate, or a tf.stop_gradient, is in the body of a loop, branch or
+            function, where it cannot be fed. (Overridden ops that claim the true derivative may be there.)
         ValueError, TypeError: arguments that cannot be checked.
     """
     if order not in (1, 2):
@@ -80,10 +84,11 @@ def check_gradient(y, x, override=None, feed_dict=None, session=None, order=1, e
     graph = ys[0].graph
     session = session or v1.get_default_session()
     with graph.as_default():
+        stages = _build(ys, xs, order)
         if session is not None:
-            return _check_tensors(ys, xs, dict(feed_dict or {}), session, order, settings)
+            return _run(stages, dict(feed_dict or {}), session, settings)
         with v1.Session(graph=graph) as own:
-            return _check_tensors(ys, xs, dict(feed_dict or {}), own, order, settings)
+            return _run(stages, dict(feed_dict or {}), own, settings)
 
 
 _Settings = collections.namedtuple("_Settings", ["entries", "rtol", "atol", "random"])
@@ -108,11 +113,12 @@ def _check_function(function, arrays, override, order, settings):
                 raise TypeError("check_gradient: the function must return floating tensors, but returned {!r}.".format(
                     y))
         xs = [placeholder for placeholder in placeholders if placeholder.dtype == tf.float64]
+        stages = _build(ys, xs, order)
         with v1.Session(graph=graph) as session:
             session.run(v1.global_variables_initializer())
             if override is not None:
                 _check_forward(function, arrays, session.run(ys, feed), override)
-            return _check_tensors(ys, xs, feed, session, order, settings)
+            return _run(stages, feed, session, settings)
 
 
 def _check_forward(function, arrays, values, override):
@@ -131,65 +137,100 @@ def _check_forward(function, arrays, values, override):
                 override, index, np.nanmax(np.abs(value - wanted))))
 
 
-def _check_tensors(ys, xs, feed, session, order, settings):
+def _build(ys, xs, order):
+    """What is to be compared: a list of _Stage. Nothing is run: TensorFlow runs no gradient of a v2 loop afterwards."""
     for tensor in ys + xs:
         if tensor.dtype not in _PRECISION:
             raise TypeError("check_gradient takes float64 or float32 tensors, but {} has {}.".format(
                 tensor.name, tensor.dtype.name))
-    values = session.run(xs, feed)
-    feed.update(zip(xs, values))
-    weights = [settings.random.randn(*value.shape) for value in session.run(ys, feed)]
-    weighted = []
-    for y, weight in zip(ys, weights):
-        given = v1.placeholder(y.dtype, weight.shape)
-        feed[given] = weight
-        weighted.append(given)
-    first = tf.gradients(ys, xs, grad_ys=weighted)
-    result = _compare(_Function(ys, xs, weights, feed, session), first, "Gradient", settings)
-    if order == 1:
-        return result
-    given = [gradient for gradient in first if gradient is not None]
-    if not given:
-        return result
-    given = [tf.convert_to_tensor(gradient) for gradient in given]   # IndexedSlices become dense
-    weights = [settings.random.randn(*value.shape) for value in session.run(given, feed)]
-    again = tf.gradients(given, xs, grad_ys=[tf.constant(w, g.dtype) for w, g in zip(weights, given)])
-    return _compare(_Function(given, xs, weights, feed, session), again, "Gradient of the gradient", settings)
+    stages = [_Stage(ys, xs, "Gradient")]
+    there = [tf.convert_to_tensor(gradient) for gradient in stages[0].gradients if gradient is not None]
+    if order == 2 and there:   # IndexedSlices became dense
+        stages.append(_Stage(there, xs, "Gradient of the gradient"))
+    return stages
 
 
-class _Function:
-    """The weighted sum of ys as a numpy function of xs, with declared surrogates in place of what they stand for."""
+def _run(stages, feed, session, settings):
+    feed.update(zip(stages[0].xs, session.run(stages[0].xs, feed)))
+    for stage in stages:
+        try:
+            stage.begin(session, feed, settings.random)
+            result = _compare(stage, settings)
+        except tf.errors.InvalidArgumentError as error:
+            if "Connecting to invalid output" not in str(error):
+                raise
+            raise ValueError(
+                "check_gradient: the session has run this graph before, and TensorFlow cannot run the gradient of a "
+                "loop or branch (control flow v2) in it then. Give a new session, or none.") from None
+    return result
 
-    def __init__(self, ys, xs, weights, feed, session):
-        self.ys, self.xs, self.weights, self.session = ys, xs, weights, session
-        self.feed = dict(feed)
-        self.base = [np.array(feed[x]) for x in xs]
+
+class _Stage:
+    """The weighted sum of ys as a numpy function of xs, with declared surrogates in place of what they stand for.
+
+    Attributes:
+        ys, xs: tensors.
+        gradients: what tf.gradients gives for that sum.
+        what: the gradients in words.
+        overridden: the operations on the path that have a gradient of their own, as _Step.
+    """
+
+    def __init__(self, ys, xs, what):
+        self.ys, self.xs, self.what = ys, xs, what
+        self._given = [v1.placeholder(y.dtype, y.shape) for y in ys]
+        self.gradients = tf.gradients(ys, xs, grad_ys=self._given)
         path = _path(xs, ys)
         steps = [_Step(op) for op in path]
         self.overridden = [step for step in steps if step.gradient is not None]
         inner = set(op for step in self.overridden for op in step.inner_stops())
-        self.steps = [step for step in steps if step.surrogate is not None and step.node not in inner]
-        _refuse_bodies(path, self.steps)
-        for step in self.steps:
-            step.prepare(session, self.feed)
+        self._steps = [step for step in steps if step.surrogate is not None and step.node not in inner]
+        _refuse_bodies(path, self._steps)
+        for step in self._steps:
+            step.build()
+
+    def begin(self, session, feed, random):
+        """Take the values in ``feed``, those of xs among them, as the base point; add the weights of ys to it."""
+        self.session = session
+        self._weights = [random.standard_normal(value.shape) for value in session.run(self.ys, feed)]
+        feed.update(zip(self._given, self._weights))
+        self.feed = dict(feed)
+        self.base = [np.array(feed[x]) for x in self.xs]
+        for step in self._steps:
+            step.begin(session, self.feed)
             self.feed.update(zip(step.outputs, step.base_outputs))
 
     def __call__(self, values):
         feed = dict(self.feed)
-        for step in self.steps:
+        for step in self._steps:
             for output in step.outputs:
                 del feed[output]
         feed.update(zip(self.xs, values))
-        for step in self.steps:
+        for step in self._steps:
             feed.update(zip(step.outputs, step.replaced(self.session, feed)))
         return sum(np.sum(weight * np.asarray(value, np.float64)) for weight, value in zip(
-            self.weights, self.session.run(self.ys, feed)))
+            self._weights, self.session.run(self.ys, feed)))
 
     def derivative(self, direction, step):
         """The central difference along a direction (one array per x)."""
         ahead = self([value + step * part for value, part in zip(self.base, direction)])
         behind = self([value - step * part for value, part in zip(self.base, direction)])
         return (ahead - behind) / (2 * step)
+
+    def values(self):
+        """The gradients as float64 arrays, None as zeros; at the base point, with what is fed in the differences."""
+        there = [tf.convert_to_tensor(gradient) for gradient in self.gradients if gradient is not None]
+        values = iter(self.session.run(there, self.feed))
+        return [np.zeros(base.shape) if gradient is None else np.asarray(next(values), np.float64)
+                for gradient, base in zip(self.gradients, self.base)]
+
+    def differences(self, index, step):
+        """The central difference along each entry of one x."""
+        result = np.zeros(self.base[index].shape)
+        for place in np.ndindex(*result.shape):
+            direction = [np.zeros(base.shape) for base in self.base]
+            direction[index][place] = 1.0
+            result[place] = self.derivative(direction, step)
+        return result
 
 
 class _Step:
@@ -216,17 +257,17 @@ class _Step:
             return []
         return [taker for tensor in self.op.inputs for taker in tensor.consumers() if taker.type == "StopGradient"]
 
-    def prepare(self, session, feed):
-        """Build the surrogate beside the operation, and run both at the base point."""
-        inputs = list(self.op.inputs)
-        self.base_feed = dict(feed)   # so that a surrogate may hold something of the op's own tensors constant
-        values = session.run(inputs, feed)
-        self.placeholders = [v1.placeholder(tensor.dtype.base_dtype, np.shape(value)) for tensor, value in zip(
-            inputs, values)]
+    def build(self):
+        """Build the surrogate beside the operation."""
+        self.placeholders = [v1.placeholder(tensor.dtype.base_dtype, tensor.shape) for tensor in self.op.inputs]
         made = self.surrogate(self.op, *self.placeholders)
         self.made = list(made) if isinstance(made, (list, tuple)) else [made]
+
+    def begin(self, session, feed):
+        """Run both at the base point."""
+        self.base_feed = dict(feed)   # so that a surrogate may hold something of the op's own tensors constant
         self.base_outputs = session.run(self.outputs, feed)
-        self.base_made = self._run(session, values)
+        self.base_made = self._run(session, session.run(list(self.op.inputs), feed))
         for output, value in zip(self.base_outputs, self.base_made):
             if np.shape(output) != np.shape(value):
                 raise CheckError("The surrogate of {} has shape {}, but the operation's output {}.".format(
@@ -250,25 +291,24 @@ class _Step:
             place_of(self.gradient))
 
 
-def _compare(function, gradients_, what, settings):
-    """Compare tensors of gradients with differences of a function; a CheckResult, or CheckError."""
-    got = _values(function, gradients_)
-    dtype = function.xs[0].dtype
-    step, rtol = _PRECISION[dtype]
+def _compare(stage, settings):
+    """Compare the gradients of a stage with its differences; a CheckResult, or CheckError."""
+    got = stage.values()
+    step, rtol = _PRECISION[stage.xs[0].dtype]
     rtol = rtol if settings.rtol is None else settings.rtol
-    step *= max([1.0] + [np.abs(value).max() for value in function.base if value.size])
-    direction = [settings.random.uniform(-1, 1, value.shape) for value in function.base]
-    wanted = function.derivative(direction, step)
+    step *= max([1.0] + [np.abs(value).max() for value in stage.base if value.size])
+    direction = [settings.random.uniform(-1, 1, value.shape) for value in stage.base]
+    wanted = stage.derivative(direction, step)
     came = sum(np.sum(part * gradient) for part, gradient in zip(direction, got))
     size = sum(np.sum(np.abs(part * gradient)) for part, gradient in zip(direction, got))
     allowed = settings.atol + rtol * max(abs(wanted), size, 1e-3)
     found = [_Difference("along a random direction", came, wanted, allowed)]
     looked_at = 0
     if settings.entries:
-        differences = [_entries(function, index, step) for index in range(len(function.base))]
+        differences = [stage.differences(index, step) for index in range(len(stage.base))]
         largest = max([np.abs(array).max() for array in differences + got if array.size] or [0.0])
         allowed = settings.atol + rtol * max(largest, 1e-3)
-        for index, (x, mine, wanted) in enumerate(zip(function.xs, got, differences)):
+        for index, (x, mine, wanted) in enumerate(zip(stage.xs, got, differences)):
             looked_at += mine.size
             if not mine.size:
                 continue
@@ -276,18 +316,18 @@ def _compare(function, gradients_, what, settings):
             place = np.unravel_index(np.argmax(off), off.shape)
             found.append(_Difference("at entry {} of input {} ({})".format(
                 list(map(int, place)), index, x.name), mine[place], wanted[place], allowed,
-                "" if gradients_[index] is not None else " (None, taken as 0)"))
+                "" if stage.gradients[index] is not None else " (None, taken as 0)"))
     # An entry says more than a direction.
     worst = max(found[1:] or found, key=lambda difference: difference.excess)
     worst = worst if worst.excess > 1 else max(found, key=lambda difference: difference.excess)
     if worst.excess > 1:
         raise CheckError("{} {}: it is {:.9g}{}, finite differences of {} give {:.9g}: they differ by {:.3g}, "
                          "allowed is {:.3g}.{}".format(
-                             what, worst.where, worst.came, worst.note, ", ".join(y.name for y in function.ys),
+                             stage.what, worst.where, worst.came, worst.note, ", ".join(y.name for y in stage.ys),
                              worst.wanted, abs(worst.came - worst.wanted), worst.allowed,
-                             _culprits(function, settings)))
+                             _culprits(stage, settings)))
     return CheckResult(abs(worst.came - worst.wanted), worst.allowed, looked_at,
-                       [step.node.name for step in function.overridden])
+                       [step.node.name for step in stage.overridden])
 
 
 class _Difference:
@@ -297,48 +337,38 @@ class _Difference:
         self.excess = excess if np.isfinite(excess) else np.inf
 
 
-def _values(function, gradients_):
-    """The gradients as float64 arrays, None as zeros; at the base point, with what is fed in the differences."""
-    there = [tf.convert_to_tensor(gradient) for gradient in gradients_ if gradient is not None]
-    values = iter(function.session.run(there, function.feed))
-    return [np.zeros(base.shape) if gradient is None else np.asarray(next(values), np.float64)
-            for gradient, base in zip(gradients_, function.base)]
-
-
-def _entries(function, index, step):
-    result = np.zeros(function.base[index].shape)
-    for place in np.ndindex(*result.shape):
-        direction = [np.zeros(base.shape) for base in function.base]
-        direction[index][place] = 1.0
-        result[place] = function.derivative(direction, step)
-    return result
-
-
-def _culprits(function, settings):
+def _culprits(stage, settings):
     """Which overridden operation is off by itself: a sentence for a failure."""
-    if not function.overridden:
+    if not stage.overridden:
         return ""
-    off = []
-    for step in function.overridden:
+    off, inside = [], []
+    for step in stage.overridden:
         inputs = [tensor for tensor in step.op.inputs if tensor.dtype in _PRECISION]
         outputs = [tensor for tensor in step.outputs if tensor.dtype in _PRECISION]
-        if list(map(id, inputs + outputs)) == list(map(id, function.xs + function.ys)):
+        if list(map(id, inputs + outputs)) == list(map(id, stage.xs + stage.ys)):
             off.append(step)   # it is all there is
             continue
+        if not all(tensor.graph.is_fetchable(tensor) for tensor in inputs + outputs):
+            inside.append(step)
+            continue
         try:
-            feed = dict(function.feed)
+            feed = dict(stage.feed)
             for tensor in step.outputs:
                 feed.pop(tensor, None)
-            _check_tensors(outputs, inputs, feed, function.session, 1, settings._replace(entries=False))
+            _run(_build(outputs, inputs, 1), feed, stage.session, settings._replace(entries=False))
         except CheckError:
             off.append(step)
-    if not off:
-        return " Each overridden operation on the path is right by itself: {}.".format(
-            "; ".join(map(str, function.overridden)))
-    text = " By itself, off is {}.".format("; ".join(map(str, off)))
-    if any(step.surrogate is None for step in off):
-        text += (" Without a declared surrogate it was held to be the true derivative: if it departs from that on "
-                 "purpose, say of what it is the derivative, with declare_surrogate.")
+    text = ""
+    if off:
+        text = " By itself, off is {}.".format("; ".join(map(str, off)))
+        if any(step.surrogate is None for step in off):
+            text += (" Without a declared surrogate it was held to be the true derivative: if it departs from that on "
+                     "purpose, say of what it is the derivative, with declare_surrogate.")
+    elif not inside:
+        text = " Each overridden operation on the path is right by itself: {}.".format(
+            "; ".join(map(str, stage.overridden)))
+    if inside:
+        text += " In a loop or branch, and so not tried by itself: {}.".format("; ".join(map(str, inside)))
     return text
 
 
@@ -364,20 +394,8 @@ def _gradient_of(op):
 
 def _path(xs, ys):
     """The operations on a path from an x to a y, in an order in which they can run."""
-    behind = _closure([taker for x in xs for taker in x.consumers()], lambda op: [
-        taker for output in op.outputs for taker in output.consumers()])
-    before = _closure([y.op for y in ys], lambda op: [tensor.op for tensor in op.inputs])
-    return sorted(behind & before, key=_tf.number_of)
-
-
-def _closure(start, following):
-    reached, stack = set(), list(start)
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached
+    behind = _tf.downstream([taker for x in xs for taker in x.consumers()])
+    return sorted(behind & _tf.upstream([y.op for y in ys]), key=_tf.number_of)
 
 
 def _refuse_bodies(path, steps):
@@ -391,15 +409,29 @@ def _refuse_bodies(path, steps):
                 _refuse(step)
     for op in path:
         for body in _tf.bodies_of(op) if _tf.has_bodies(op.type) else ():
-            for inner, _ in _tf.operations_with_bodies(body.graph) if body.graph is not None else ():
-                step = _Step(inner)
-                if step.surrogate is not None:
+            if body.graph is None:
+                _refuse_serialized(op, body)
+                continue
+            found = [_Step(inner) for inner, _ in _tf.operations_with_bodies(body.graph)]
+            stops = set(stop for step in found if step.gradient is not None for stop in step.inner_stops())
+            for step in found:
+                if step.surrogate is not None and step.node not in stops:
                     _refuse(step)
+
+
+def _refuse_serialized(op, body):
+    """The same for a body of which TensorFlow holds names, types and tags alone."""
+    operations = _tf.tagged(op, body)
+    has_functions = any(kind == "IdentityN" and tag in gradients for _, kind, tag in operations)
+    for name, kind, tag in operations:
+        stops = kind == "StopGradient" and not has_functions   # a tf_func_with_grad brings its own
+        if stops or hasattr(getattr(gradients.get(tag), "function", None), "surrogate"):
+            _refuse("{!r} (type {}{})".format(name, kind, ", gradient {}".format(tag) if tag else ""))
 
 
 def _refuse(step):
     raise OverrideError(
-        "check_gradient cannot feed {}: it is in the body of a loop, branch or function, and its rule is the "
+        "check_gradient cannot feed {}: it is in the body of a loop, branch or function, and it stands for the "
         "derivative of a declared surrogate. Check the rule on an operation outside.".format(step))
 
 

@@ -1,20 +1,30 @@
 """The command ``graphgrad`` and its verbs. Exit status: 0 same or clean, 1 differs (or images skipped), 2 usage."""
 import argparse
+import os
 import sys
 
 from . import __version__
 from .errors import GraphGradError
 from .golden import commands
 
+#: What a shell shows for a program that SIGPIPE ended, as ``yes | head`` does.
+_READER_IS_GONE = 141
+
 
 def main(argv=None):
     """Run the command line; returns the exit status."""
-    arguments = _parser().parse_args(argv)
     try:
-        return arguments.do(arguments)
-    except GraphGradError as error:
-        print("graphgrad: {}".format(error), file=sys.stderr)
-        return 2
+        try:
+            arguments = _parser().parse_args(argv)
+            return arguments.do(arguments)
+        except GraphGradError as error:
+            print("graphgrad: {}".format(error), file=sys.stderr)
+            return 2
+        finally:
+            sys.stdout.flush()   # here, where it can be caught, and not when the process ends
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())   # for what is left in the buffer
+        return _READER_IS_GONE
 
 
 def _parser():

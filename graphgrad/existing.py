@@ -97,9 +97,8 @@ def _path_between(between):
         raise OverrideError(
             "between must be (xs, ys), tensors or lists of tensors, but got {!r}.".format(between)) from None
     xs, ys = _tensors(xs), _tensors(ys)
-    reached = _reach([x.op for x in xs], lambda op: [c for out in op.outputs for c in out.consumers()])
-    needed = _reach([y.op for y in ys], lambda op: [tensor.op for tensor in op.inputs])
-    path = (reached & needed) - (set(x.op for x in xs) - set(y.op for y in ys))
+    first, last = set(x.op for x in xs), set(y.op for y in ys)
+    path = (_tf.downstream(first) & _tf.upstream(last)) - (first - last)
     if not path:
         raise OverrideError("between: no path leads from {} to {}.".format(
             ", ".join(x.name for x in xs), ", ".join(y.name for y in ys)))
@@ -112,16 +111,6 @@ def _tensors(value):
         if not hasattr(tensor, "op"):
             raise OverrideError("between takes tensors of a graph, but got {!r}.".format(tensor))
     return tensors
-
-
-def _reach(start, following):
-    reached, stack = set(), list(start)
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached
 
 
 class _Selection:

@@ -8,11 +8,13 @@ import contextlib
 import os
 import threading
 import uuid
+from typing import Any, Callable, Optional
 
 import numpy as np
 
 from . import _tf
 from ._tf import tf
+from ._types import Gradient, OneOrMore
 from .contract import OUTPUTS_ATTRIBUTE
 from .errors import ForwardError, OverrideError
 from .registry import GradientRecord, gradients, label, place_of, resolve
@@ -25,7 +27,9 @@ _PYTHON_TYPES = ("PyFunc", "PyFuncStateless")
 _KEEP_TYPE = (ValueError, TypeError, StopIteration, MemoryError, NotImplementedError)
 
 
-def py_func_with_grad(func, inp, Tout, grad=None, numpy_grad=None, stateful=True, output_shapes=None, name=None):
+def py_func_with_grad(func: Callable[..., Any], inp: OneOrMore, Tout: OneOrMore, grad: Gradient = None,
+                      numpy_grad: Optional[Callable[..., Any]] = None, stateful: bool = True, output_shapes: Any = None,
+                      name: Optional[str] = None) -> Any:
     """``tf.py_func`` with a gradient: a numpy forward and a TensorFlow, or numpy, backward.
 
     Args:
@@ -80,7 +84,7 @@ def py_func_with_grad(func, inp, Tout, grad=None, numpy_grad=None, stateful=True
     return outputs[0] if single else outputs
 
 
-def tf_func_with_grad(func, inp, grad, name=None):
+def tf_func_with_grad(func: Callable[..., Any], inp: OneOrMore, grad: Gradient, name: Optional[str] = None) -> Any:
     """A TensorFlow forward with a gradient of its own: the same call as ``py_func_with_grad``, no Python at run time.
 
     Args:

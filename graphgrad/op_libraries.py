@@ -3,14 +3,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+from typing import Any, Optional
 
 from . import _tf
 from ._tf import tf
+from ._types import Gradients
 from .errors import OpLibraryError
 from .registry import gradients as registry
 
 
-def load_op_library(path, gradients=None):
+def load_op_library(path: str, gradients: Optional[Gradients] = None) -> Any:
     """Load a library of C++ operations, as ``tf.load_op_library`` does, and give them their gradients.
 
     Args:
@@ -46,7 +48,7 @@ def load_op_library(path, gradients=None):
     return library
 
 
-def build_op_library(source, output=None):
+def build_op_library(source: str, output: Optional[str] = None) -> str:
     """Compile a C++ source of operations into a library for the installed TensorFlow.
 
     Args:

@@ -4,10 +4,13 @@ Argument order is that of the public original where there is one, which each nam
 and return tensors of the same dtype (and shape, unless they say otherwise); in eager mode they are traced at each
 call. The gradients are rules of ``graphgrad.rules``; ``check_gradient`` knows what they claim to be.
 """
+from typing import Any, Callable, Optional
+
 from . import rules
 from ._tf import tf, v1
+from ._types import Tensor, TensorLike
 from .functions import tf_func_with_grad
-from .rules._kinds import bits
+from .rules._kinds import bits, number, whole
 from .rules.relevance import PAIRED
 from .rules.sign import mean_size
 
@@ -16,7 +19,7 @@ _FULL_PRECISION = 32   # DoReFa's way to say "do not quantise"
 
 # --- The gradient steered, nothing done to the value ------------------------------------------------------
 
-def flip_gradient(x, l=1.0):   # noqa: E741 (the original's name)
+def flip_gradient(x: TensorLike, l: Any = 1.0) -> Tensor:   # noqa: E741 (the original's name)
     """The identity, whose gradient is ``-l * g``: gradient reversal.
 
     Args:
@@ -28,22 +31,28 @@ def flip_gradient(x, l=1.0):   # noqa: E741 (the original's name)
     return _ruled("flip_gradient", tf.identity, x, rules.reverse(l))
 
 
-def scale_gradient(x, factor):
-    """The identity, whose gradient is ``factor * g``. ``factor`` as in flip_gradient. See rules.scale."""
+def scale_gradient(x: TensorLike, factor: Any) -> Tensor:
+    """The identity, whose gradient is ``factor * g``; x and ``factor`` as x and l in flip_gradient. See rules.scale."""
     return _ruled("scale_gradient", tf.identity, x, rules.scale(factor))
 
 
-def clip_gradient(x, clip_value_min, clip_value_max):
-    """The identity, whose gradient is clipped entry by entry; called as tf.clip_by_value. See rules.clip_by_value."""
+def clip_gradient(x: TensorLike, clip_value_min: float, clip_value_max: float) -> Tensor:
+    """The identity of x, whose gradient is clipped entry by entry to ``[clip_value_min, clip_value_max]``, two numbers.
+
+    Called as tf.clip_by_value. See rules.clip_by_value.
+    """
     return _ruled("clip_gradient", tf.identity, x, rules.clip_by_value(clip_value_min, clip_value_max))
 
 
-def clip_gradient_by_norm(x, clip_norm):
-    """The identity, whose gradient is shortened to a norm; called as tf.clip_by_norm. See rules.clip_by_norm."""
+def clip_gradient_by_norm(x: TensorLike, clip_norm: float) -> Tensor:
+    """The identity of x, whose gradient is shortened to a norm of at most ``clip_norm``, a number.
+
+    Called as tf.clip_by_norm. See rules.clip_by_norm.
+    """
     return _ruled("clip_gradient_by_norm", tf.identity, x, rules.clip_by_norm(clip_norm))
 
 
-def dorefa_gradients(x, k, seed=None):
+def dorefa_gradients(x: TensorLike, k: int, seed: Optional[int] = None) -> Tensor:
     """The identity, whose gradient is quantised to k bits per sample, with noise; k = 32 leaves it as it is.
 
     Args:
@@ -58,7 +67,8 @@ def dorefa_gradients(x, k, seed=None):
     return _ruled("dorefa_gradients", tf.identity, x, rules.dorefa_gradients(k, seed=seed))
 
 
-def lower_bound(inputs, bound, gradient="identity_if_towards", name="lower_bound"):
+def lower_bound(inputs: TensorLike, bound: TensorLike, gradient: str = "identity_if_towards",
+                name: str = "lower_bound") -> Tensor:
     """``max(inputs, bound)`` with a gradient that can lead inputs back above the bound.
 
     Args:
@@ -72,14 +82,15 @@ def lower_bound(inputs, bound, gradient="identity_if_towards", name="lower_bound
     return _bounded(tf.maximum, rules.lower_bound(gradient), inputs, bound, name)
 
 
-def upper_bound(inputs, bound, gradient="identity_if_towards", name="upper_bound"):
+def upper_bound(inputs: TensorLike, bound: TensorLike, gradient: str = "identity_if_towards",
+                name: str = "upper_bound") -> Tensor:
     """``min(inputs, bound)`` with a gradient that can lead inputs back below the bound; as lower_bound."""
     return _bounded(tf.minimum, rules.upper_bound(gradient), inputs, bound, name)
 
 
 # --- Signs and steps --------------------------------------------------------------------------------------
 
-def sign_ste(x, clip_value=1.0):
+def sign_ste(x: TensorLike, clip_value: Optional[float] = 1.0) -> Tensor:
     """The sign of x, with 0 as +1; straight-through where ``|x| <= clip_value``, everywhere if that is None.
 
     Source: larq's ste_sign; arXiv:1602.02830. See rules.straight_through_clipped_input.
@@ -87,30 +98,31 @@ def sign_ste(x, clip_value=1.0):
     return _ruled("sign_ste", _sign, x, _clipped(clip_value))
 
 
-def approx_sign(x):
+def approx_sign(x: TensorLike) -> Tensor:
     """The sign of x, with 0 as +1; gradient ``2 * (1 - |x|) * g`` within 1. Source: larq's; see rules.approx_sign."""
     return _ruled("approx_sign", _sign, x, rules.approx_sign)
 
 
-def swish_sign(x, beta=5.0):
+def swish_sign(x: TensorLike, beta: float = 5.0) -> Tensor:
     """The sign of x, with 0 as +1; gradient of SignSwish. Source: larq's; see rules.swish_sign."""
     return _ruled("swish_sign", _sign, x, rules.swish_sign(beta))
 
 
-def magnitude_aware_sign(x, clip_value=1.0):
-    """The sign of x, with 0 as +1, times the mean of ``|x|`` over all but the last axis.
+def magnitude_aware_sign(x: TensorLike, clip_value: float = 1.0) -> Tensor:
+    """The sign of x, with 0 as +1, times the mean of ``|x|`` over all but the last axis; clip_value as in sign_ste.
 
     Source: larq's MagnitudeAwareSign; arXiv:1808.00278. See rules.magnitude_aware.
     """
-    return _ruled("magnitude_aware_sign", lambda x: mean_size(x) * _sign(x), x, rules.magnitude_aware(clip_value))
+    return _ruled("magnitude_aware_sign", lambda x: mean_size(x) * _sign(x), x,
+                  rules.magnitude_aware(clip_value), rank=1)
 
 
-def heaviside_ste(x, clip_value=1.0):
+def heaviside_ste(x: TensorLike, clip_value: Optional[float] = 1.0) -> Tensor:
     """1 where ``x > 0``, else 0; straight-through where ``|x| <= clip_value``, everywhere if None. Source: larq's."""
     return _ruled("heaviside_ste", _step, x, _clipped(clip_value))
 
 
-def spike(v, gamma=0.3):
+def spike(v: TensorLike, gamma: float = 0.3) -> Tensor:
     """1 where ``v > 0``, else 0: a neuron's spike; gradient ``gamma * max(1 - |v|, 0) * g``.
 
     Source: LSNN-official's SpikeFunction(v_scaled, dampening_factor); arXiv:1803.09574. See rules.spike.
@@ -118,12 +130,15 @@ def spike(v, gamma=0.3):
     return _ruled("spike", _step, v, rules.spike(gamma))
 
 
-def threshold_ste(x, threshold):
-    """1 where ``x > threshold``, else 0; straight-through to x. The threshold (a number or tensor) gets no gradient."""
+def threshold_ste(x: TensorLike, threshold: TensorLike) -> Tensor:
+    """1 where ``x > threshold``, else 0; straight-through to x. The threshold (a number or tensor) gets no gradient.
+
+    Source: arXiv:1308.3432.
+    """
     return _ruled("threshold_ste", lambda x: tf.cast(x > threshold, x.dtype), x, rules.straight_through)
 
 
-def binarize(w, method="bwn"):
+def binarize(w: TensorLike, method: str = "bwn") -> Tensor:
     """Weights of two values.
 
     Args:
@@ -132,16 +147,20 @@ def binarize(w, method="bwn"):
             "xnor": ``a * sign(w)``, a the mean of ``|w|`` per output channel; gradient
             ``g * (1 / n + a * 1[|w| <= 1])``, see rules.xnor. In both, the sign of 0 is +1.
 
+    Raises:
+        ValueError: another method.
+
     Source: arXiv:1603.05279; "bwn" is tensorpack's fw at 1 bit.
     """
     if method == "bwn":
         return _ruled("binarize", lambda w: tf.reduce_mean(tf.abs(w)) * _sign(w), w, rules.straight_through)
     if method == "xnor":
-        return _ruled("binarize", lambda w: mean_size(w) * _sign(w), w, rules.xnor)
+        return _ruled("binarize", lambda w: mean_size(w) * _sign(w), w, rules.xnor, rank=1)
     raise ValueError("binarize: method must be 'bwn' or 'xnor', but got {!r}.".format(method))
 
 
-def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
+def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq", wp: Optional[TensorLike] = None,
+              wn: Optional[TensorLike] = None, clip_value: Optional[float] = 1.0) -> Tensor:
     """Weights of three values.
 
     Args:
@@ -155,6 +174,9 @@ def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
         wn: "ttq": the scale below; likewise, "Wn".
         clip_value: "twn": see there.
 
+    Raises:
+        ValueError: another method, or a thresh for "ttq" that is no number from 0 to 1.
+
     Source: tensorpack's ternarize(x, thresh), arXiv:1612.01064 (at ``|x|`` equal to the threshold it gives an
     unscaled 1; here 0, as in the paper); larq's ste_tern, arXiv:1605.04711.
     """
@@ -167,8 +189,7 @@ def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
     if method != "ttq":
         raise ValueError("ternarize: method must be 'ttq' or 'twn', but got {!r}.".format(method))
     x = _floating("ternarize", x)
-    if not isinstance(thresh, (int, float)) or not 0 <= thresh <= 1:
-        raise ValueError("ternarize: thresh must be a number from 0 to 1 for 'ttq', but got {!r}.".format(thresh))
+    thresh = number("ternarize by 'ttq'", "thresh", thresh, minimum=0, maximum=1)
     scales = [v1.get_variable(name, shape=[], dtype=x.dtype.base_dtype, initializer=tf.ones_initializer())
               if scale is None else scale for name, scale in (("Wp", wp), ("Wn", wn))]
     threshold = tf.stop_gradient(thresh * tf.reduce_max(tf.abs(x)))
@@ -183,8 +204,8 @@ def ternarize(x, thresh=0.05, method="ttq", wp=None, wn=None, clip_value=1.0):
 
 # --- Rounding and quantisers ------------------------------------------------------------------------------
 
-def round_ste(x, offset=None):
-    """Rounding, halves to even; or to the whole numbers plus an offset. Straight-through.
+def round_ste(x: TensorLike, offset: Optional[TensorLike] = None) -> Tensor:
+    """Rounding of x, halves to even; or to the whole numbers plus an offset. Straight-through.
 
     Source: tensorflow/compression's round_st(inputs, offset). The offset gets no gradient.
     """
@@ -193,7 +214,7 @@ def round_ste(x, offset=None):
     return _ruled("round_ste", lambda x: tf.round(x - offset) + offset, x, rules.straight_through)
 
 
-def soft_round(x, alpha, eps=1e-3):
+def soft_round(x: TensorLike, alpha: TensorLike, eps: float = 1e-3) -> Tensor:
     """A differentiable approximation of rounding, with its true gradient: the larger alpha, the closer.
 
     ``m + tanh(alpha * (x - m)) / (2 * tanh(alpha / 2))``, ``m = floor(x) + 1/2``; x itself where ``alpha < eps``.
@@ -213,7 +234,7 @@ def soft_round(x, alpha, eps=1e-3):
     return tf.compat.v2.where(alpha < eps, x, rounded)
 
 
-def dorefa_weights(x, k, differentiate_max=True):
+def dorefa_weights(x: TensorLike, k: int, differentiate_max: bool = True) -> Tensor:
     """Weights in k bits between -1 and 1: ``2 q(tanh(x) / (2 max|tanh(x)|) + 1/2) - 1``; q is straight-through.
 
     Args:
@@ -236,7 +257,7 @@ def dorefa_weights(x, k, differentiate_max=True):
     return 2 * _quantized(squashed * (0.5 / largest) + 0.5, k) - 1
 
 
-def dorefa_activations(x, k, clip=True):
+def dorefa_activations(x: TensorLike, k: int, clip: bool = True) -> Tensor:
     """Activations in k bits between 0 and 1: ``round(clip(x, 0, 1) * n) / n``, ``n = 2 ** k - 1``.
 
     Args:
@@ -261,7 +282,8 @@ def _quantized(x, k):
     return _ruled("quantize", lambda x: tf.round(x * n) / n, x, rules.straight_through)
 
 
-def quantize_ste(quantizer, minimum=None, maximum=None):
+def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = None,
+                 maximum: Optional[float] = None) -> Callable[[Any], Any]:
     """Make a quantiser of your own straight-through.
 
     Args:
@@ -271,16 +293,22 @@ def quantize_ste(quantizer, minimum=None, maximum=None):
 
     Returns:
         ``fn(x)``.
+
+    Raises:
+        ValueError: one of minimum and maximum without the other.
+
+    Source: arXiv:1308.3432.
     """
     if (minimum is None) != (maximum is None):
         raise ValueError("quantize_ste: give both minimum and maximum, or none.")
+    _callable("quantize_ste", quantizer)
     rule = rules.straight_through if minimum is None else rules.straight_through_interval(minimum, maximum)
     return lambda x: _ruled("quantize_ste", quantizer, x, rule)
 
 
 # --- Samples and choices ----------------------------------------------------------------------------------
 
-def bernoulli_ste(p, seed=None):
+def bernoulli_ste(p: TensorLike, seed: Optional[int] = None) -> Tensor:
     """A sample of 0 and 1 with probability p of 1; straight-through to p.
 
     Args:
@@ -293,20 +321,23 @@ def bernoulli_ste(p, seed=None):
         tf.random.uniform(tf.shape(p), dtype=p.dtype, seed=seed) < p, p.dtype), p, rules.straight_through)
 
 
-def categorical_ste(logits, seed=None):
+def categorical_ste(logits: TensorLike, seed: Optional[int] = None) -> Tensor:
     """A sample of ``softmax(logits)`` over the last axis, one-hot; the gradient is that of the softmax.
 
     Args:
         logits: a floating tensor of rank 1 or more.
         seed: the operation seed.
+
+    Source: arXiv:1308.3432, of a category.
     """
     def forward(logits):
         return _one_hot(logits + _gumbel(logits, seed), -1)
 
-    return _ruled("categorical_ste", forward, logits, rules.substitute(tf.nn.softmax))
+    return _ruled("categorical_ste", forward, logits, rules.substitute(tf.nn.softmax), rank=1)
 
 
-def gumbel_softmax(logits, temperature=1.0, hard=False, seed=None):
+def gumbel_softmax(logits: TensorLike, temperature: TensorLike = 1.0, hard: bool = False,
+                   seed: Optional[int] = None) -> Tensor:
     """A relaxed sample of ``softmax(logits)``: ``softmax((logits + gumbel noise) / temperature)``; its true gradient.
 
     Args:
@@ -315,9 +346,12 @@ def gumbel_softmax(logits, temperature=1.0, hard=False, seed=None):
         hard: True for the one-hot of its largest entry in the forward, with the gradient of the relaxed one.
         seed: the operation seed of the noise.
 
+    Raises:
+        ValueError: a temperature of 0 or below.
+
     Source: Jang, Gu, Poole 2016, arXiv:1611.01144.
     """
-    logits = _floating("gumbel_softmax", logits)
+    logits = _floating("gumbel_softmax", logits, rank=1)
     if isinstance(temperature, (int, float)) and not temperature > 0:
         raise ValueError("gumbel_softmax: temperature must be above 0, but got {!r}.".format(temperature))
     relaxed = tf.nn.softmax((logits + _gumbel(logits, seed)) / tf.convert_to_tensor(temperature, logits.dtype))
@@ -326,26 +360,33 @@ def gumbel_softmax(logits, temperature=1.0, hard=False, seed=None):
     return _ruled("gumbel_softmax", lambda y: _one_hot(y, -1), relaxed, rules.straight_through)
 
 
-def argmax_ste(x, axis=-1):
+def argmax_ste(x: TensorLike, axis: int = -1) -> Tensor:
     """The largest entry along an axis as a one-hot tensor of x's shape (the first of equals); straight-through.
 
     For the gradient of a softmax in its place: ``bpda(..., substitute=tf.nn.softmax)``, or ``gumbel_softmax``.
     """
-    return _ruled("argmax_ste", lambda x: _one_hot(x, axis), x, rules.straight_through)
+    return _ruled("argmax_ste", lambda x: _one_hot(x, axis), x, rules.straight_through, rank=1)
 
 
-def top_k_ste(x, k):
-    """1 at the k largest entries along the last axis, else 0 (the first of equals); straight-through."""
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+def top_k_ste(x: TensorLike, k: int) -> Tensor:
+    """1 at the k largest entries of x along the last axis, else 0 (the first of equals); straight-through.
+
+    Raises:
+        ValueError: k is no int from 1 to the number of entries.
+
+    Source: arXiv:1308.3432, of a choice.
+    """
+    chosen = whole(k)
+    if chosen is None or chosen < 1:
         raise ValueError("top_k_ste: k must be an int from 1, but got {!r}.".format(k))
 
     def forward(x):
-        if x.shape.rank is not None and x.shape[-1:].is_fully_defined() and k > x.shape.as_list()[-1]:
+        if x.shape.rank is not None and x.shape[-1:].is_fully_defined() and chosen > x.shape.as_list()[-1]:
             raise ValueError("top_k_ste: k is {}, but the last axis has {} entries.".format(k, x.shape.as_list()[-1]))
-        chosen = tf.nn.top_k(x, k).indices
-        return tf.reduce_sum(tf.one_hot(chosen, tf.shape(x)[-1], dtype=x.dtype), axis=-2)
+        places = tf.nn.top_k(x, chosen).indices
+        return tf.reduce_sum(tf.one_hot(places, tf.shape(x)[-1], dtype=x.dtype), axis=-2)
 
-    return _ruled("top_k_ste", forward, x, rules.straight_through)
+    return _ruled("top_k_ste", forward, x, rules.straight_through, rank=1)
 
 
 def _one_hot(x, axis):
@@ -365,7 +406,7 @@ def _gumbel(logits, seed):
 
 # --- Functions with the gradient of another ---------------------------------------------------------------
 
-def skip_gradient(f):
+def skip_gradient(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make a function whose backward is the identity: g passes f as if it were not there.
 
     Args:
@@ -383,6 +424,8 @@ def skip_gradient(f):
 
     Source: tf.grad_pass_through, which asks for the same shape.
     """
+    _callable("skip_gradient", f)
+
     def skipping(x):
         x = _floating("skip_gradient", x)
         called = getattr(f, "__name__", f)
@@ -411,7 +454,8 @@ def skip_gradient(f):
     return skipping
 
 
-def bpda(f, backward=None, substitute=None):
+def bpda(f: Callable[..., Any], backward: Optional[Callable[..., Any]] = None,
+         substitute: Optional[Callable[..., Any]] = None) -> Callable[..., Any]:
     """Make a function whose backward is given by hand, or is that of another function.
 
     Args:
@@ -422,15 +466,19 @@ def bpda(f, backward=None, substitute=None):
     Returns:
         ``fn(*tensors)``.
 
+    Raises:
+        TypeError: both backward and substitute, or none.
+
     Source: Athalye, Carlini, Wagner 2018, arXiv:1802.00420; advertorch. See rules.bpda and rules.substitute.
     """
     if (backward is None) == (substitute is None):
         raise TypeError("bpda: give either backward or substitute (for the identity: skip_gradient).")
+    _callable("bpda", f)
     rule = rules.bpda(backward) if substitute is None else rules.substitute(substitute)
     return lambda *tensors: tf_func_with_grad(f, list(tensors), grad=rule, name="bpda")
 
 
-def recompute(f):
+def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function whose backward runs f again instead of keeping what it computed: memory for time.
 
     Args:
@@ -443,13 +491,14 @@ def recompute(f):
 
     Source: tf.recompute_grad. See rules.substitute.
     """
+    _callable("recompute", f)
     rule = rules.substitute(f)
     return lambda *tensors: tf_func_with_grad(f, list(tensors), grad=rule, name="recompute")
 
 
 # --- Pairs for DeepLIFT -----------------------------------------------------------------------------------
 
-def paired(x, baseline):
+def paired(x: TensorLike, baseline: TensorLike) -> Tensor:
     """Samples and baselines in one batch, for the DeepLIFT rules: give this to the network, under ``deeplift()``.
 
     Args:
@@ -458,14 +507,26 @@ def paired(x, baseline):
 
     Returns:
         A tensor [2n, ...], samples first.
+
+    Source: SHAP's DeepExplainer, which runs them so; arXiv:1704.02685.
     """
-    x = _floating("paired", x)
+    x = _floating("paired", x, rank=1)
     baseline = tf.convert_to_tensor(baseline, x.dtype)
+    try:
+        fits = tf.broadcast_static_shape(x.shape, baseline.shape).is_compatible_with(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("paired: the baseline must broadcast to x, {}, but has shape {}.".format(
+            x.shape, baseline.shape))
     return tf.concat([x, tf.zeros_like(x) + baseline], 0, name=PAIRED)
 
 
-def contributions(gradient, pair):
-    """What each entry contributes, from the gradient to a pair: ``gradient * (x - baseline)``, [n, ...]."""
+def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
+    """What each entry contributes, from the gradient to a pair: ``gradient * (x - baseline)``, [n, ...].
+
+    Source: arXiv:1704.02685.
+    """
     multiplier, _ = tf.split(gradient, 2)
     x, baseline = tf.split(pair, 2)
     return multiplier * (x - baseline)
@@ -473,15 +534,32 @@ def contributions(gradient, pair):
 
 # --- Shared -----------------------------------------------------------------------------------------------
 
-def _ruled(name, forward, x, rule):
-    return tf_func_with_grad(forward, [_floating(name, x)], grad=rule, name=name)
+def _ruled(name, forward, x, rule, rank=0):
+    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule."""
+    x = _floating(name, x, rank)
+
+    def checked(given):
+        y = tf.convert_to_tensor(forward(given))
+        if y.dtype != x.dtype or not y.shape.is_compatible_with(x.shape):
+            raise ValueError("{}: the result must have the dtype and shape of the input, {} {}, but has {} {}.".format(
+                name, x.dtype.name, x.shape, y.dtype.name, y.shape))
+        return y
+
+    return tf_func_with_grad(checked, [x], grad=rule, name=name)
 
 
-def _floating(name, x):
+def _floating(name, x, rank=0):
     x = tf.convert_to_tensor(x)
     if not x.dtype.is_floating:
         raise TypeError("{} needs a floating tensor, but got {}: cast it first.".format(name, x.dtype.name))
+    if x.shape.rank is not None and x.shape.rank < rank:
+        raise ValueError("{} needs a tensor of rank {} or more, but got shape {}.".format(name, rank, x.shape))
     return x
+
+
+def _callable(name, function):
+    if not callable(function):
+        raise TypeError("{} takes a function of tensors, but got {!r}.".format(name, function))
 
 
 def _clipped(clip_value):

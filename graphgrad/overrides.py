@@ -8,17 +8,19 @@ import collections
 import threading
 import warnings
 import weakref
+from typing import Any, Callable, ContextManager, Dict, Optional, Tuple, Union
 
 from . import _tf, existing, op_types
 from ._tf import tf
+from ._types import Gradients, Graph, OneOrMore, Operation
 from .blocks import Block
 from .called import Overridden
 from .errors import OverrideError, OverrideWarning
 from .registry import resolve
-from .report import GraphLog, make_report, place_in_graph
+from .report import GraphLog, Report, make_report, place_in_graph
 
 
-def override_gradients(gradients, strict=False, require="each"):
+def override_gradients(gradients: Gradients, strict: bool = False, require: str = "each") -> "Override":
     """Override the gradients of types of operations.
 
     Everything is checked here, before anything is installed anywhere.
@@ -50,7 +52,7 @@ class Override:
     the same graph at the same time is inside it too.
     """
 
-    def __init__(self, gradients, strict=False, require="each"):
+    def __init__(self, gradients: Gradients, strict: bool = False, require: str = "each") -> None:
         if not isinstance(gradients, dict) or not gradients:
             raise OverrideError(
                 "override_gradients takes a non-empty dict from op types to gradients, such as "
@@ -71,12 +73,12 @@ class Override:
         self._open = threading.local()
 
     @property
-    def gradients(self):
+    def gradients(self) -> Dict[str, str]:
         """Dict from op type to the name that its operations are tagged with."""
         return {key: choice.tag for key, choice in self._choices.items()}
 
     @property
-    def report(self):
+    def report(self) -> Report:
         """What this override did so far: a Report, made anew each time."""
         logs = list(self._logs.values())
         if self._last_log is not None and self._last_log not in logs:
@@ -88,7 +90,7 @@ class Override:
 
     # 1. Operations built in a block.
 
-    def __enter__(self):
+    def __enter__(self) -> "Override":
         if tf.executing_eagerly():
             raise OverrideError(
                 "A 'with' block overrides the operations of a graph, and in eager mode there is none. Call the model "
@@ -98,12 +100,18 @@ class Override:
         if graph.finalized:
             raise OverrideError("The default graph is finalized, so nothing can be built in it under an override. "
                                 "Enter the block before the graph is finalized, or use override.on(graph).")
-        block = Block(self, graph)
-        block.open()
-        self._stack().append(block)
-        return self
+        stack, block = self._stack(), Block(self, graph)
+        try:
+            block.open()
+            stack.append(block)
+            return self
+        except BaseException:   # an interrupt, after which Python calls no __exit__
+            block.undo()
+            if block in stack:
+                stack.remove(block)
+            raise
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Optional[bool]:
         block = self._stack().pop()
         block.close()
         if kind is None:
@@ -117,7 +125,8 @@ class Override:
 
     # 2. Operations that exist already.
 
-    def on(self, graph=None, where=None, between=None):
+    def on(self, graph: Optional[Graph] = None, where: Union[str, Callable[[Operation], bool], None] = None,
+           between: Optional[Tuple[OneOrMore, OneOrMore]] = None) -> ContextManager["Override"]:
         """Override operations that exist already, for as long as the block is open.
 
         Nothing is written into the graph: when the block closes, every operation is as it was. Operations in
@@ -143,7 +152,7 @@ class Override:
 
     # 3. A callable.
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         """Wrap a callable so that whatever it builds is built under this override.
 
         Works in eager mode, in a ``tf.function`` and in a graph. Signature, nested outputs and variables are the

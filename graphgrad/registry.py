@@ -13,8 +13,10 @@ import functools
 import inspect
 import threading
 import weakref
+from typing import Any, Callable, List, Optional, overload
 
 from . import _tf
+from ._types import Function, GradientFunction, Operation, Tensor
 from .contract import FunctionOperation, call_gradient, function_outputs
 from .errors import RegistrationError
 from .sources import (
@@ -142,7 +144,10 @@ class GradientRegistry:
                     "the gradient of operations of type {0!r}, register the function under a name of its own and "
                     "override: override_gradients({{{0!r}: {1}}}).".format(name, label(record.function), record.place))
             # Not for autograph: saving a model calls it inside a tf.function.
-            _tf.register(name, _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name)))
+            dispatch = _tf.tf.autograph.experimental.do_not_convert(functools.partial(self._dispatch, name))
+            dispatch.graphgrad_dispatch = True
+            _tf.unregister(name)
+            _tf.register(name, dispatch)
         if inspect.isfunction(record.function):
             self._names[record.function] = name
         if record.lasting:
@@ -215,7 +220,15 @@ class GradientRegistry:
 gradients = GradientRegistry()
 
 
-def register_gradient(name=None):
+@overload
+def register_gradient(name: Optional[str] = None) -> Callable[[Function], Function]: ...
+
+
+@overload
+def register_gradient(name: Function) -> Function: ...
+
+
+def register_gradient(name: Any = None) -> Any:
     """Register a gradient function, as ``tf.RegisterGradient`` does, under a name that lasts.
 
     Use as ``@register_gradient("GuidedRelu")``, ``@register_gradient()`` or plain ``@register_gradient``: without
@@ -246,7 +259,7 @@ def register_gradient(name=None):
     return decorate
 
 
-def gradient_rule(name, **parameters):
+def gradient_rule(name: str, **parameters: Any) -> Callable[[GradientFunction], GradientFunction]:
     """Decorate a function of the rule library: the registry's seam for ``graphgrad.rules``.
 
     Without parameters the rule is registered as ``"graphgrad.<name>"`` for good. With parameters, inside a
@@ -266,7 +279,7 @@ def gradient_rule(name, **parameters):
     return decorate
 
 
-def declare_surrogate(forward):
+def declare_surrogate(forward: Callable[..., Any]) -> Callable[[Function], Function]:
     """Decorate a gradient function that departs from the true derivative on purpose with what it is the derivative of.
 
     ``check_gradient`` then compares it with finite differences of that function instead of the op's own.
@@ -278,7 +291,13 @@ def declare_surrogate(forward):
 
     Returns:
         A decorator that returns the gradient function unchanged, with ``forward`` as its attribute ``surrogate``.
+
+    Raises:
+        TypeError: forward is not callable.
     """
+    if not callable(forward):
+        raise TypeError("A surrogate must be callable as forward(op, *inputs), but got {!r}.".format(forward))
+
     def decorate(function):
         function.surrogate = forward
         return function
@@ -286,7 +305,7 @@ def declare_surrogate(forward):
     return decorate
 
 
-def original_gradient(op, *grads):
+def original_gradient(op: Operation, *grads: Tensor) -> List[Any]:
     """The gradient that TensorFlow itself computes for an operation, whatever overrides say.
 
     Compose with it inside a gradient function: guided backprop of any activation is
@@ -379,11 +398,11 @@ def _check_name(name):
 
 
 def _tf_has(name):
+    """Whether TensorFlow has a name, but for what is left of a registration, or an import, that was interrupted."""
     try:
-        _tf.registered_gradient(name)
+        return not hasattr(_tf.registered_gradient(name), "graphgrad_dispatch")
     except KeyError:
         return False
-    return True
 
 
 @gradient_rule("no_gradient")

@@ -1,5 +1,6 @@
 """The proof of an override: what it tagged, what it did not and why, what the gradient went through."""
 import weakref
+from typing import Dict, Iterator, List
 
 from . import _tf
 
@@ -67,7 +68,8 @@ class KeyReport:
         instead: op types in the block that the key may have meant, with their numbers, if it matched nothing.
     """
 
-    def __init__(self, key, gradient, tagged, missed, differentiated, instead):
+    def __init__(self, key: str, gradient: str, tagged: List[str], missed: Dict[str, str], differentiated: List[str],
+                 instead: Dict[str, int]) -> None:
         self.key = key
         self.gradient = gradient
         self.tagged = tagged
@@ -104,27 +106,27 @@ class Report:
         self.title = title
         self._keys = keys
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> KeyReport:
         return self._keys[key]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[KeyReport]:
         return iter(self._keys.values())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
     @property
-    def unmatched(self):
+    def unmatched(self) -> List[str]:
         """The keys that tagged no operation."""
         return [entry.key for entry in self if not entry.tagged]
 
     @property
-    def tagged(self):
+    def tagged(self) -> List[str]:
         """Every tagged operation, over all keys."""
         return [where for entry in self for where in entry.tagged]
 
     @property
-    def differentiated(self):
+    def differentiated(self) -> List[str]:
         """Every tagged operation that tf.gradients went through, over all keys."""
         return [where for entry in self for where in entry.differentiated]
 

@@ -73,7 +73,8 @@ def same_function(one, other):
             one.__self__ is other.__self__ and one.__func__ is other.__func__)
     return (one.__code__ == other.__code__ and one.__code__.co_filename == other.__code__.co_filename
             and one.__globals__ is other.__globals__
-            and _same_values(_bound_values(one), _bound_values(other)))
+            and _same_values(_bound_values(one), _bound_values(other))
+            and _same_values([getattr(one, "surrogate", None)], [getattr(other, "surrogate", None)]))
 
 
 def is_redefinition(old, new):

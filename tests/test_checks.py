@@ -1,7 +1,7 @@
 """check_gradient passes what is right, catches what is off by 0.001, and says where and which op."""
 import numpy as np
 import pytest
-from conftest import tf
+from conftest import TF1, tf
 
 import graphgrad as gg
 from graphgrad import rules
@@ -168,13 +168,47 @@ def test_a_changed_forward():
         gg.check_gradient(moody, X, override=gg.override_gradients({"Mul": lambda op, grad: gg.original_gradient(op, grad)}))
 
 
-def test_bodies_are_refused(control_flow):
-    """An op in a body cannot be fed: one with a surrogate there is refused, not passed."""
-    def looped(x):
-        return tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.sign(v) + v), [0, x])[1]
+def looped(step):
+    return lambda x: tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, step(v)), [0, x])[1]
 
-    with pytest.raises((gg.OverrideError, gg.CheckError)):   # 1.15 has no body to look into: the difference shows
-        gg.check_gradient(looped, X, override=gg.straight_through("Sign"))
+
+def branched(step):
+    return lambda x: tf.cond(tf.reduce_sum(x) < 1e9, lambda: step(x), lambda: x)
+
+
+def called(step):
+    return lambda x: tf.function(step, autograph=False)(x)
+
+
+@pytest.mark.parametrize("build", [looped, branched, called])
+def test_bodies(control_flow, build):
+    """True derivatives are checked in loops, branches and functions; what stands for a surrogate cannot be fed there: refused."""
+    gg.check_gradient(build(tf.tanh), X, order=2 if control_flow == 2 and not TF1 else 1)   # TF has no more
+    right = gg.override_gradients({"Tanh": lambda op, grad: grad * (1 - op.outputs[0] ** 2)})
+    gg.check_gradient(build(tf.tanh), X, override=right)
+    where = "" if control_flow == 2 or build is called else "In a loop or branch, and so not tried by itself: '.*Tanh' .type Tanh, gradient off_by"
+    with pytest.raises(gg.CheckError, match="they differ by .*" + where):
+        gg.check_gradient(build(tf.tanh), X, override=gg.override_gradients({"Tanh": off_by_a_thousandth}))
+    gg.check_gradient(build(lambda v: gg.tf_func_with_grad(tf.square, [v], grad=lambda op, grad: 2.0 * op.inputs[0] * grad)), X)
+    text = "check_gradient cannot feed .*Sign' .type Sign, gradient .*straight_through.*in the body of a loop, branch or function"
+    with pytest.raises(gg.OverrideError, match=text):
+        gg.check_gradient(build(lambda v: tf.sign(v) + v), X, override=gg.straight_through("Sign"))
+    with pytest.raises(gg.OverrideError, match="cannot feed .*StopGradient"):
+        gg.check_gradient(build(lambda v: tf.stop_gradient(v) * v), X)
+
+
+def test_a_session_that_ran_the_loop_before(control_flow):
+    """TensorFlow cannot run the gradient of a v2 loop in it: one sentence; with a new session it is checked."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float64, X.shape)
+        y = looped(tf.tanh)(x)
+        session.run(y, {x: X})
+        if control_flow == 2:
+            with pytest.raises(ValueError, match="the session has run this graph before.*Give a new session, or none"):
+                gg.check_gradient(y, x, feed_dict={x: X}, session=session)
+        else:
+            gg.check_gradient(y, x, feed_dict={x: X}, session=session)
+        gg.check_gradient(y, x, feed_dict={x: X}, session=tf.Session())
 
 
 @pytest.mark.parametrize("call, error, text", [
@@ -200,3 +234,38 @@ def test_values_that_are_not_finite():
     """A NaN is a failure, not a pass."""
     with pytest.raises(gg.CheckError, match="nan"):
         gg.check_gradient(lambda x: tf.sqrt(x), np.array([-1.0, 1.0]))
+
+
+def test_an_override_is_for_a_function():
+    """Tensors are there already."""
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="override is for a function.*call it inside override.on"):
+        x = tf.constant(X)
+        gg.check_gradient(tf.tanh(x), x, override=gg.straight_through("Tanh"))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_scalar_is_checked(order):
+    """A loss: of an array, and of a scalar."""
+    def loss(x):
+        return tf.reduce_sum(tf.tanh(x) ** 2)
+
+    assert gg.check_gradient(loss, X, order=order).entries == X.size
+    assert gg.check_gradient(loss, np.float64(0.7), order=order).entries == 1
+    with pytest.raises(gg.CheckError):
+        gg.check_gradient(loss, X, order=order, override=gg.override_gradients({"Tanh": off_by_a_thousandth}))
+
+
+def test_an_empty_input_has_nothing_to_check():
+    """No entry is looked at; what is beside it is checked."""
+    result = gg.check_gradient(lambda x, none: tf.reduce_sum(tf.tanh(x)) + tf.reduce_sum(none), [X, np.zeros([0, 3])])
+    assert result.entries == X.size
+
+
+def test_a_surrogate_of_another_shape_is_refused():
+    """It is what the operation's output is moved by."""
+    @gg.declare_surrogate(lambda op, x: tf.reduce_sum(x))
+    def gradient(op, grad):
+        return grad
+
+    with pytest.raises(gg.CheckError, match="The surrogate of .*Sign.* has shape \\(\\), but the operation's output \\(3, 4\\)"):
+        gg.check_gradient(tf.sign, X, override=gg.override_gradients({"Sign": gradient}))

@@ -122,6 +122,27 @@ def test_usage_errors(arguments, text, tmp_path):
     assert done.returncode == 2 and text in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [
+    ["rules"], ["rules", "guided"], ["run", "--help"], ["scan", "--format", "json", EXAMPLES], ["compare", "OUT", "OUT"],
+    ["run", "SCRIPT"], ["record", "-o", "OUT", "SCRIPT"]], ids=lambda arguments: " ".join(arguments[:2]))
+def test_a_reader_that_leaves(arguments, script, tmp_path):
+    """``graphgrad rules | head -1``: quiet, with the status of a program that SIGPIPE ended; the diagnosis is said all the same."""
+    paths = {"SCRIPT": script, "OUT": str(tmp_path / "out.npz")}
+    if arguments[0] == "compare":
+        assert graphgrad("record", "-o", paths["OUT"], script).returncode == 0
+    read, write = os.pipe()
+    os.close(read)
+    environment = dict(os.environ, PYTHONPATH=ROOT)
+    environment.pop("PYTHONUNBUFFERED", None)   # with it the script's own print raises, and its traceback is shown as by python
+    done = subprocess.run([sys.executable, "-m", "graphgrad"] + [paths.get(word, word) for word in arguments], stdout=write,
+                          stderr=subprocess.PIPE, universal_newlines=True, env=environment)
+    os.close(write)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
+    assert arguments[0] != "run" or "Relu -> MyRelu: 1 ops tagged" in done.stderr or "--help" in arguments
+    assert "OUT" not in arguments or len(load(paths["OUT"]).runs) == 2
+
+
 def test_a_folder_with_gaps(tmp_path, script):
     """A script that fails, one without an old result, an old result without a script: each is in the table; status 1."""
     folder = tmp_path / "suite"

@@ -164,7 +164,7 @@ def test_4_7_a_finalized_graph_can_be_bound(x):
             pass
 
 
-def test_4_7_under_the_recorder(x, run):
+def test_4_7_under_the_recorder(x, run, tmp_path):
     """The recorder wraps TensorFlow's look-up of gradients: bindings hold under it all the same."""
     from graphgrad.golden.recorder import Recorder
     y = tf.nn.relu(x)
@@ -172,6 +172,7 @@ def test_4_7_under_the_recorder(x, run):
         with gg.override_gradients({"Relu": gg.register_gradient("test_under_the_recorder")(forty_two)}).on():
             dx = tf.gradients(y, x)[0]
         assert run(dx).tolist() == FORTY_TWO
+    recorder.save(str(tmp_path / "under.npz"))
     assert recorder.meta["overrides"] == [
         {"op_type": "Relu", "tag": "test_under_the_recorder", "tagged": 1, "differentiated": 1}]
 

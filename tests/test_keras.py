@@ -3,6 +3,8 @@
 The reference is the same model rewritten by hand with ``tf.custom_gradient``, run in a tf.function as the
 override runs it: equal to the last bit.
 """
+import importlib
+import os
 import sys
 
 import numpy as np
@@ -133,6 +135,75 @@ def test_other_activation_layers(kind):
     assert len(override.report.differentiated) >= 1
 
 
+class PReLUByHand(layers.PReLU):
+    """Keras's own formula, with every tf.nn.relu replaced."""
+
+    def call(self, x):
+        return guided_relu(x) - self.alpha * guided_relu(-x)
+
+
+@tensorflow.custom_gradient
+def guided_leaky_relu(x):
+    y = tensorflow.nn.leaky_relu(x, 0.25)
+    return y, lambda grad: tensorflow.where(grad > 0, tensorflow.where(x > 0, grad, 0.25 * grad), tensorflow.zeros_like(grad))
+
+
+@pytest.mark.parametrize("kind", ["LeakyReLU", "PReLU"])
+def test_layers_with_a_slope_equal_to_those_rewritten_by_hand(kind):
+    """Keras makes PReLU of two Relus, and each is guided by what reaches it: -slope * g, for the negative one. As by hand."""
+    slope = keras.initializers.Constant(0.25)
+    key = "alpha" if TF1 or not hasattr(layers.LeakyReLU(), "negative_slope") else "negative_slope"
+    theirs, by_hand = {
+        "LeakyReLU": (layers.LeakyReLU(**{key: 0.25}), layers.Activation(guided_leaky_relu)),
+        "PReLU": (layers.PReLU(slope), PReLUByHand(slope))}[kind]
+    x, grad = np.random.RandomState(0).randn(2, 2, 6).astype(np.float32)
+    x = tensorflow.constant(x)
+
+    def gradient(call, layer):
+        with tensorflow.GradientTape() as tape:
+            tape.watch(x)
+            y = call(layer)(x) * grad
+        return tape.gradient(y, x).numpy()
+
+    got = gradient(gg.guided_backprop(), keras.Sequential([layers.InputLayer((6,)), theirs]))
+    want = gradient(lambda layer: tensorflow.function(lambda x: layer(x)), by_hand)
+    assert (got == want).all()
+    assert (got != gradient(lambda layer: layer, theirs)).any()
+
+
+def test_the_network_of_the_question(monkeypatch):
+    """Seven blocks of Conv, BatchNormalization and ReLU, pooling, Dense: eagerly, against its second answer."""
+    monkeypatch.syspath_prepend(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "legacy_examples"))
+    question = importlib.import_module("002_guided_backprop_keras")
+    images = tensorflow.constant(np.random.RandomState(0).rand(1, question.SIZE, question.SIZE, 3).astype(np.float32))
+    model = question.network()
+    override = gg.override_gradients({"Relu": "GuidedRelu"})
+    ordinary = question.gradient(model, images, "ordinary").numpy()
+    got = question.gradient(override(model), images, "guided").numpy()
+    assert len(override.report["Relu"].differentiated) == 9
+    for layer in model.layers:
+        if getattr(layer, "activation", None) == keras.activations.relu:
+            layer.activation = question.guidedRelu
+    want = question.gradient(tensorflow.function(lambda x, training: model(x, training=training)), images, "by_hand").numpy()
+    assert (got == want).all() and (got != ordinary).any()
+
+
+def test_a_model_whose_call_is_a_traced_function():
+    """tf.function around call, traced and differentiated before; afterwards it is as it was."""
+    class Traced(keras.Model):
+        @tensorflow.function
+        def call(self, x):
+            return tensorflow.nn.relu(x)
+
+    model = Traced()
+    outer = tensorflow.function(lambda x: model(x))
+    ordinary = [input_gradient(model), input_gradient(outer)]
+    override = gg.override_gradients({"Relu": lambda op, grad: 0.0 * grad + 42.0})
+    for function in (model, outer):
+        assert (input_gradient(override(function)) == 42.0).all()
+    assert all((one == (IMAGES > 0)).all() for one in ordinary + [input_gradient(model), input_gradient(outer)])
+
+
 def test_in_a_graph_of_version_1():
     """Keras in a v1 graph, called in a with block and through the override."""
     with tf.Graph().as_default():
@@ -176,6 +247,21 @@ def trained(model, method="fit", owner=None):
     return model.get_weights()
 
 
+def test_a_lambda_is_skipped_in_backprop():
+    """Executed forward, skipped backward, trained by fit(): as the layer written by hand; and one that changes the shape."""
+    skipped, by_hand = [trained(trainable(activation)) for activation in (gg.ops.skip_gradient(tensorflow.sign), straight_through_sign)]
+    assert all((one == other).all() for one, other in zip(skipped, by_hand))
+    image = keras.Input((6,))
+    halves = layers.Lambda(gg.ops.skip_gradient(lambda x: tensorflow.reshape(tensorflow.square(x), [-1, 2, 3])))(image)
+    model = keras.Model(image, halves)
+    x = tensorflow.constant([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
+    grad = np.arange(6.0).reshape(1, 2, 3).astype(np.float32)
+    with tensorflow.GradientTape() as tape:
+        tape.watch(x)
+        loss = tensorflow.reduce_sum(model(x) * grad)
+    assert tape.gradient(loss, x).numpy().tolist() == [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]
+
+
 @pytest.mark.parametrize("method", ["fit", "train_on_batch"])
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["plain", "jit"])
 def test_training_under_an_override(method, options):
@@ -208,7 +294,11 @@ def test_saved_loaded_and_cloned(tmp_path):
     loaded = keras.models.load_model(path, compile=False)
     clone = keras.models.clone_model(model)
     clone.set_weights(guided_model.get_weights())
-    for copy in (loaded, clone):
+    again = sequential(ACTIVATIONS["string"][0])
+    weights = str(tmp_path / "model.weights.h5")
+    guided_model.save_weights(weights)
+    gg.override_gradients({"Relu": guided})(again).load_weights(weights)
+    for copy in (loaded, clone, again):
         assert (input_gradient(copy) == ordinary).all()
         assert (input_gradient(gg.override_gradients({"Relu": guided})(copy)) == want).all()
 
@@ -263,6 +353,38 @@ if not TF1:   # 1.15's mixed precision needs a GPU, and its tf.function has no X
     def test_run_eagerly_is_refused():
         with pytest.raises(gg.OverrideError, match="run_eagerly=True cannot be trained under an override"):
             gg.straight_through("Sign")(trainable(tensorflow.sign, run_eagerly=True)).fit(DATA, TARGETS, verbose=0)
+
+
+WITHHELD = [
+    ("output", "was built without the override: call override"), ("outputs", "was built without the override"),
+    ("train_step", "would train without the override: use fit"), ("make_train_function", "would train without the override"),
+    ("export", "would write the model without the override: call override.model. in a tf.function of a tf.Module")]
+
+
+@pytest.mark.parametrize("name, text", [row for row in WITHHELD if hasattr(keras.Model, row[0])])
+def test_what_would_be_ordinary_is_refused(name, text):
+    """These are of the model as it was built."""
+    model = functional(ACTIVATIONS["string"][0])
+    with pytest.raises(gg.OverrideError, match=text):
+        getattr(gg.guided_backprop()(model), name)
+
+
+if not TF1:   # 1.15's symbolic Keras tensors are tensors of a graph
+    @pytest.mark.parametrize("eager", [True, False], ids=["eager", "graph"])
+    def test_a_symbolic_keras_tensor_is_refused(eager):
+        """A functional model of it would call the layers again, without the override; a Lambda does not."""
+        model = sequential(ACTIVATIONS["string"][0])
+        override = gg.override_gradients({"Relu": guided})
+        image = keras.Input(SHAPE)
+        with pytest.raises(gg.OverrideError, match="called with a symbolic Keras tensor.*layers.Lambda"):
+            if eager:
+                override(model)(image)
+            else:
+                with tf.Graph().as_default():
+                    override(model)(image)
+        wrapped = keras.Sequential([layers.InputLayer(SHAPE), layers.Lambda(override(model))])
+        assert (input_gradient(wrapped) == input_gradient(override(model))).all()
+        assert (input_gradient(wrapped) != input_gradient(model)).any()
 
 
 def test_what_is_no_tensor_is_refused():

@@ -66,6 +66,39 @@ def test_what_is_not_covered_is_named():
     assert "not covered, on the path: Tanh: before" in str(report)
 
 
+@pytest.mark.parametrize("activation, missed", [
+    (lambda x: x * tf.sigmoid(x), ["Mul", "Sigmoid"]), (lambda x: x * tf.nn.relu6(x + 3.0) / 6.0, ["Mul"]), (tf.nn.swish, ["IdentityN"]),
+    (lambda x: tf.where(x > 0, x, tf.zeros_like(x)), ["Select"]), (lambda x: (x + tf.abs(x)) / 2.0, ["Abs"]),
+    (lambda x: tf.maximum(0.2 * x, x), ["Maximum"]), (lambda x: tf.minimum(tf.nn.relu(x), 1.0), ["Minimum"]),
+    (lambda x: tf.nn.dropout(tf.nn.relu(x), rate=0.5), []), (tf.nn.crelu, []), (lambda x: tf.nn.relu(x) - 0.1 * tf.nn.relu(-x), [])],
+    ids=["swish by hand", "hard swish", "swish", "where", "abs", "leaky maximum", "clipped", "dropout", "crelu", "prelu"])
+def test_what_a_network_calls_its_relu(activation, missed):
+    """Each is covered or named, and what is linear is not named; nor is a tanh that only weights go through."""
+    with tf.Graph().as_default():
+        x, weights = tf.placeholder(tf.float32, [None, 3]), tf.get_variable("w", [3, 3])
+        override = gg.guided_backprop()
+        with override:
+            y = tf.nn.relu(tf.matmul(activation(tf.matmul(x, tf.tanh(weights))), tf.ones([1, 1]) * tf.ones([6 if missed == [] and (
+                activation is tf.nn.crelu) else 3, 2])))
+        assert "Tanh" in override.report.uncovered   # it might be on the path, before there is one
+        tf.gradients(y, x)
+        assert [kind.replace("V2", "") for kind in sorted(override.report.uncovered)] == missed
+
+
+def test_a_gradients_own_operations_are_no_path(control_flow):
+    """on() and what tf.gradients adds: the Relu inside of a guided gradient is not one that was missed."""
+    if TF1 and control_flow == 2:
+        return   # on() refuses bodies there
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(X)
+        y = tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.tanh(tf.nn.relu(v))), [0, x])[1]
+        y = tf.cond(tf.constant(True), lambda: tf.nn.relu(y), lambda: y)
+        override = gg.guided_backprop()
+        with override.on(graph):
+            tf.gradients(y, x)
+    assert list(override.report.uncovered) == ["Tanh"] and len(override.report.uncovered["Tanh"]) == 1
+
+
 def test_what_is_not_covered_in_bodies(control_flow):
     """In the body of a loop too, where there is a body to look into."""
     with tf.Graph().as_default():

@@ -130,3 +130,18 @@ def test_4_10_no_random_state_is_touched(graph):
         y = tf.nn.relu(x)
     tf.gradients(gg.py_func_with_grad(np.abs, [y], tf.float32, grad=lambda op, grad: grad), x)
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before
+
+
+def test_another_surrogate_makes_another_rule():
+    """A cell run again with another surrogate over the same code: the new one is what check_gradient holds it to."""
+    def made(surrogate):
+        rule = lambda op, grad: grad   # noqa: E731 (the same code twice)
+        return gg.declare_surrogate(surrogate)(rule)
+
+    for surrogate, right in ((lambda op, x: x, True), (lambda op, x: 2.0 * x, False), (lambda op, x: x + 1.0, True)):
+        override = gg.override_gradients({"Sign": made(surrogate)})
+        if right:
+            gg.check_gradient(tf.sign, np.array([0.5, -2.0]), override=override)
+        else:
+            with pytest.raises(gg.CheckError):
+                gg.check_gradient(tf.sign, np.array([0.5, -2.0]), override=override)

@@ -574,49 +574,6 @@ def test_rectgrad_padding(size, padding):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_attributes_of_nchw():
-    """data_format reaches what the rules build: NCHW has no CPU kernel, so the attribute itself is looked at."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [None, 2, 5, 6])
-        for rule in (rules.smoothed_max_pool, rules.smoothed_max_pool_l2(), rules.prr()):
-            with gg.override_gradients({"MaxPool": rule}):
-                y = tf.nn.max_pool(x, [1, 1, 3, 2], [1, 1, 2, 2], "SAME", data_format="NCHW")
-            assert tf.gradients(y, x)[0].shape.as_list() == [None, 2, 5, 6]
-        with gg.override_gradients({"Conv2D": rules.rectgrad_padding}):
-            y = tf.nn.conv2d(x, tf.zeros([3, 3, 2, 4]), strides=[1, 1, 1, 1], padding="SAME", data_format="NCHW")
-        dx = tf.gradients(y, x)[0]
-        assert dx.shape.as_list() == [None, 2, 5, 6]
-        with gg.override_gradients({"Conv2D": rules.lrp_z_plus, "BiasAdd": rules.lrp_z_plus}):
-            y = tf.nn.conv2d(x, tf.zeros([3, 3, 2, 4]), strides=[1, 1, 1, 1], padding="SAME", data_format="NCHW")
-            y = tf.nn.bias_add(y, tf.zeros([4]), data_format="NCHW")
-        tf.gradients(y, x)
-        kinds = [op for op in graph.get_operations() if op.type in (
-            "AvgPool", "AvgPoolGrad", "Conv2DBackpropInput", "BiasAdd") and "gradients" in op.name]
-        assert {op.type for op in kinds} == {"AvgPool", "AvgPoolGrad", "Conv2DBackpropInput", "BiasAdd"}
-        assert {op.get_attr("data_format") for op in kinds} == {b"NCHW"}
-
-
-def test_nchw_border():
-    """rectgrad_padding cuts the border of an NCHW gradient in its last two dimensions."""
-    class Convolution:
-        type, name, inputs = "Conv2D", "made_up", []
-
-        def get_attr(self, name):
-            return {"padding": b"SAME", "data_format": b"NCHW"}[name]
-
-    seen = []
-    with tf.Graph().as_default(), tf.Session() as session:
-        whole = rules.relu.original_gradient
-        try:
-            rules.relu.original_gradient = lambda op, grad: seen.append(grad)
-            rules.rectgrad_padding(Convolution(), tf.ones([1, 2, 3, 4]))
-        finally:
-            rules.relu.original_gradient = whole
-        want = np.zeros([1, 2, 3, 4])
-        want[:, :, 1:-1, 1:-1] = 1
-        np.testing.assert_array_equal(session.run(seen[0]), want)
-
-
 def test_ttq_trains_its_scales():
     """The scales get the sum of g above the threshold, and minus the sum of g below."""
     values = np.array([-2.0, -0.5, 0.1, 0.5, 0.75, 3.0])
@@ -769,14 +726,21 @@ def test_a_wrong_rule_turns_the_battery_red():
     (lambda: rules.lrp_alpha_beta(2, 0), "alpha - beta must be 1.*alpha 2 and beta 0"),
     (lambda: rules.lrp_epsilon(-1e-4), "epsilon must be a finite number not below 0"),
     (lambda: rules.lrp_epsilon_gradient(0), "epsilon must be above 0"),
-    (lambda: rules.rectgrad(101), "percentile must be a finite number not below 0 not above 100"),
+    (lambda: rules.rectgrad(101), "percentile must be a finite number not below 0 and not above 100"),
     (lambda: rules.dorefa_gradients(0), "k, the number of bits, must be an int from 1 to 16, but got 0"),
     (lambda: rules.dorefa_gradients(2.0), "must be an int from 1 to 16, but got 2.0"),
     (lambda: rules.lower_bound("none"), "gradient must be one of 'identity_if_towards', 'identity', 'disconnected', but got 'none'"),
+    (lambda: rules.dorefa_gradients(True), "must be an int from 1 to 16, but got True"),
+    (lambda: rules.lrp_z_box(1, 0), "lrp_z_box: low must not be above high, but got 1.0 and 0.0"),
+    (lambda: rules.lrp_z_box(0, None), "lrp_z_box: high must be a number or an array of numbers, but got None"),
+    (lambda: rules.redirected("late"), "redirected: step must be a tensor, a variable or a function that returns one, but got 'late'"),
+    (lambda: rules.bpda(3), "bpda: backward must be a callable over .inputs, grad., but got 3"),
+    (lambda: rules.substitute(None), "substitute: forward must be a callable over tensors, but got None"),
+    (lambda: gg.declare_surrogate("tanh"), "A surrogate must be callable as forward.op, .inputs., but got 'tanh'"),
     (lambda: rules.straight_through_interval(1, 0), "minimum 1.0 is above maximum 0.0")])
 def test_bad_parameters(make, text):
     """One sentence, when the rule is made."""
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises((ValueError, TypeError), match=text):
         make()
 
 
@@ -789,6 +753,10 @@ def test_bad_parameters(make, text):
     ("Minimum", rules.lower_bound(), lambda x: tf.minimum(x, 0.0), "lower_bound knows operations of type Maximum; .* of type Minimum"),
     ("Maximum", rules.lower_bound(), lambda x: tf.maximum(0.0, x), "takes the first input as x and the second as its bound"),
     ("Relu", rules.deeplift_softmax, tf.nn.relu, "deeplift_softmax knows operations of type Softmax"),
+    ("L2Loss", rules.approx_sign, tf.nn.l2_loss, r"output has the shape of the input; operation 'L2Loss' of type L2Loss turns \(2,\) into \(\)"),
+    ("AddN", rules.ttq, lambda x: tf.add_n([x, x]), "ttq is for functions of x, wp, wn and threshold, such as ops.ternarize; .* has 2 inputs"),
+    ("Relu", rules.deeplift_rescale(), lambda x: tf.nn.relu(x[:1]), r"takes samples and as many baselines in one batch .ops.paired.*shape \(1,\)"),
+    ("Maximum", rules.substitute(tf.sign), lambda x: tf.maximum(x, 0.0), "The substitute for operation .* does not take its 2 input"),
     ("Sign", rules.substitute(lambda x: (x, x)), tf.sign, "returns 2 outputs, but the operation has 1"),
     ("Sign", rules.substitute(lambda x: x[:1]), tf.sign, r"returns shape \(1,\), but the operation \(2,\)")])
 def test_a_rule_on_an_operation_it_does_not_know(op_type, rule, forward, text):
@@ -799,6 +767,42 @@ def test_a_rule_on_an_operation_it_does_not_know(op_type, rule, forward, text):
             y = forward(x)
         with pytest.raises(gg.GradientError, match=text):
             tf.gradients(y, x)
+
+
+MADE = {"reverse": (1.0,), "scale": (2.0,), "clip_by_value": (0, 1), "clip_by_norm": (1,), "dorefa_gradients": (2,),
+        "lrp_z_box": (0, 1), "substitute": (tf.tanh,), "bpda": (lambda x, g: g,)}
+#: Those that are for any operation.
+ANYWHERE = {"stop", "bpda", "substitute"}
+
+
+def made(entry):
+    """A rule of the catalogue, with parameters if it takes some."""
+    rule = getattr(rules, entry.name)
+    return rule(*MADE.get(entry.name, ())) if entry.signature != entry.name else rule
+
+
+@pytest.mark.parametrize("entry", catalogue.read(), ids=lambda entry: entry.name)
+def test_every_rule_refuses_what_it_does_not_know(entry):
+    """Of several inputs, of another shape, of integers, of a scalar: a sentence with rule, operation and type, or the right shape."""
+    rule = made(entry)
+    with tf.Graph().as_default():
+        x, scalar, number = tf.placeholder(tf.float32, [3, 2]), tf.placeholder(tf.float32, []), tf.constant([1, 2])
+        ys = [tf.add_n([x, x, x]), tf.nn.l2_loss(x), tf.cast(number, tf.float32), tf.nn.relu(scalar), tf.nn.relu(x)]
+        refused = 0
+        for y in ys:
+            g = tf.ones_like(y)
+            try:
+                gradients = rule(y.op, g)
+            except gg.GradientError as error:
+                refused += 1
+                text = str(error)
+                assert (entry.name in text or entry.name == "substitute") and repr(y.op.name) in text and y.op.type in text
+                continue
+            gradients = gradients if isinstance(gradients, (list, tuple)) else [gradients]
+            if entry.name != "bpda":
+                assert [gradient.shape for gradient in gradients if gradient is not None] == [
+                    tensor.shape for tensor, gradient in zip(y.op.inputs, gradients) if gradient is not None]
+        assert refused >= 2 or entry.name in ANYWHERE
 
 
 def test_a_rule_on_integers():

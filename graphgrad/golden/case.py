@@ -1,7 +1,9 @@
 """Golden files for unittest and tf.test.TestCase."""
 import os
 import sys
+from typing import Any, Optional
 
+from .._types import ToleranceMap
 from ..errors import UsageError
 from .files import check, place
 
@@ -12,7 +14,7 @@ UPDATE = "GRAPHGRAD_GOLDEN_UPDATE"
 class GoldenTestCase:
     """A mixin: ``class MyTest(GoldenTestCase, tf.test.TestCase)``."""
 
-    def assertMatchesGolden(self, name, tensors, tolerances=None):   # noqa: N802 (unittest's spelling)
+    def assertMatchesGolden(self, name: str, tensors: Any, tolerances: Optional[ToleranceMap] = None) -> None:   # noqa: N802 (unittest's spelling)
         """Assert that tensors are those of golden/MODULE/NAME.npz beside the test's module.
 
         Args:
@@ -23,6 +25,7 @@ class GoldenTestCase:
         Raises:
             AssertionError: they differ, or there was no file: then it is written. The environment variable
                 GRAPHGRAD_GOLDEN_UPDATE accepts: "new" what has no file yet, "all" also what differs.
+            UsageError: that variable is neither, or the name no plain file name.
         """
         update = os.environ.get(UPDATE, "")
         if update not in ("", "new", "all"):

@@ -1,10 +1,14 @@
 """Compare two recordings, with numpy alone: names, kinds, dtypes, shapes, NaN and infinities, values, in that order."""
+import re
+from typing import List, Mapping, Optional
+
 import numpy as np
 
+from .._types import ToleranceMap
 from ..errors import UsageError
-from .names import match
+from .names import match, match_lists
 from .recorder import sample_places
-from .recording import load
+from .recording import Recording, load
 from .tolerances import Tolerances
 from .values import compare_values
 
@@ -63,44 +67,45 @@ class Comparison:
         same: whether nothing differs.
     """
 
-    def __init__(self):
-        self.differences = []
-        self.tensors = []
-        self.notes = []
+    def __init__(self) -> None:
+        self.differences: List[Difference] = []
+        self.tensors: List[Tensor] = []
+        self.notes: List[str] = []
 
     @property
-    def same(self):
+    def same(self) -> bool:
         """Whether nothing differs."""
         return not self.differences
 
     @property
-    def compared(self):
+    def compared(self) -> int:
         """How many tensors were compared."""
         return len(self.tensors)
 
     @property
-    def worst(self):
+    def worst(self) -> float:
         """The largest difference as a multiple of what is allowed."""
         return max([tensor.ratio for tensor in self.tensors] or [0.0])
 
     @property
-    def worst_where(self):
+    def worst_where(self) -> Optional[str]:
         """Where the largest difference is."""
         return max(self.tensors, key=lambda tensor: tensor.ratio).where if self.tensors else None
 
     @property
-    def largest(self):
+    def largest(self) -> float:
         """The largest absolute difference."""
         return max([tensor.largest for tensor in self.tensors] or [0.0])
 
-    def add(self, where, kind, text, tensor=None):
+    def add(self, where: str, kind: str, text: str, tensor: Optional[Tensor] = None) -> None:
         """Note a difference."""
         self.differences.append(Difference(where, kind, text, tensor))
         if tensor is not None:
             tensor.ratio = max(tensor.ratio, float("inf") if kind != "values" else tensor.ratio)
 
 
-def compare(new, old, mapping=None, tolerances=None, any_arguments=False):
+def compare(new: Recording, old: Recording, mapping: Optional[Mapping[str, str]] = None,
+            tolerances: Optional[ToleranceMap] = None, any_arguments: bool = False) -> Comparison:
     """Compare two Recordings.
 
     Args:
@@ -160,6 +165,7 @@ class _Work:
         self.tolerances = tolerances
         self.mapping = mapping
         self.renamed = 0
+        self.turned = 0
         self.place = {}
         for graph in old.graphs[::-1]:
             self.place.update((node[0], place) for place, node in enumerate(graph.get("nodes", [])))
@@ -195,6 +201,8 @@ class _Work:
             self.result.add(where, "fetches", "{} tensors fetched now, {} then{}{}".format(
                 len(new_run["fetches"]), len(old_run["fetches"]),
                 "; missing: " + ", ".join(gone[:3]) if gone else "", "; new: " + ", ".join(added[:3]) if added else ""))
+        if not whole:
+            pairs = [(a, b) for a, b in pairs if not self._another(new_run["fetches"][a], old_run["fetches"][b])]
         first = len(self.result.differences)
         for new_place, old_place in pairs:
             new_entry, old_entry = new_run["fetches"][new_place], old_run["fetches"][old_place]
@@ -208,11 +216,16 @@ class _Work:
         return self.place.get(difference.tensor.name.split(":")[0], len(self.place))
 
     def _pairs(self, new_entries, old_entries):
-        new, old = [entry["name"] for entry in new_entries], [entry["name"] for entry in old_entries]
-        pairs, free_old, free_new = match(new, old, self.mapping)
-        if len(new) == len(old):   # what is left is paired by its place
-            pairs += zip(free_new, free_old)
-        return sorted(pairs, key=lambda pair: pair[1])
+        sides = new_entries, old_entries
+        pairs, _, _, turned = match_lists(
+            *([entry["name"] for entry in side] for side in sides), mapping=self.mapping,
+            shapes=[[(entry.get("dtype"), entry.get("shape")) for entry in side] for side in sides])
+        self.turned += turned
+        return pairs
+
+    def _another(self, new, old):
+        """Whether two intermediate tensors of one name are not the same: of numbered names, the shapes tell."""
+        return re.search(r"_\d+(/|:|$)", old["name"]) is not None and new.get("shape") != old.get("shape")
 
     def _feeds_differ(self, number, new_feeds, old_feeds):
         inputs = _Work(Comparison(), self.new, self.old, self.tolerances, self.mapping)
@@ -278,6 +291,9 @@ class _Work:
 
     def finish(self):
         """Note what holds for the whole."""
+        if self.turned:
+            self.result.notes.append("in {} runs the same names were fetched in another order than then, and were "
+                                     "compared by name".format(self.turned))
         if self.renamed:
             self.result.notes.append("{} fetches have another name than then".format(self.renamed))
         replaced = [variable["name"] for variable in self.new.variables if variable.get("replayed")]

@@ -110,7 +110,9 @@ def _origins(graph, place):
     nodes = _nodes(graph)
     names = []
     for source in nodes[place][2]:
-        while nodes[source][1] in _SHAPE_ONLY and nodes[source][2]:
+        seen = set()   # a file may hold a circle
+        while nodes[source][1] in _SHAPE_ONLY and nodes[source][2] and source not in seen:
+            seen.add(source)
             source = nodes[source][2][0]
         names.append(nodes[source][0])
     return names

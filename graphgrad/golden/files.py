@@ -1,9 +1,11 @@
 """Golden files: tensors kept by name in a file of their own, as tests keep them. The same format as a recording."""
 import os
 import re
+from typing import Any, Mapping, Optional
 
 import numpy as np
 
+from .._types import ToleranceMap
 from ..errors import ResultFileError, UsageError
 from .compare import compare
 from .memory import InMemory
@@ -128,7 +130,8 @@ def report(path, named, tolerances=None, title=None):
     return result
 
 
-def assert_matches(new, old, tolerances=None, mapping=None):
+def assert_matches(new: Any, old: Any, tolerances: Optional[ToleranceMap] = None,
+                   mapping: Optional[Mapping[str, str]] = None) -> None:
     """Assert that results are those of then, at the tolerance of their dtypes.
 
     That of float32 is ``1e-5 * |old| + 5e-6 * max|old|``, that of float64 ``5e-14 * max|old|``; integers are equal.

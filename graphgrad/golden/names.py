@@ -40,6 +40,51 @@ def match(new, old, mapping=None):
     return [(pairs[place], place) for place in sorted(pairs)], free_old, free_new
 
 
+def match_lists(new, old, shapes, mapping=None):
+    """Pair two fetch lists, of names that TensorFlow may have numbered otherwise than then.
+
+    A script fetches the same things in the same order; ``Conv2DBackpropInput_13`` may be another tensor than then. So
+    lists of equal length whose names differ by nothing but numbers, place by place, are paired by their places; with
+    the very same names in another order (a dict, before Python 3.6) by their names, unless only the places agree in
+    shape. Anything else is paired by names first.
+
+    Args:
+        new, old: lists of names.
+        shapes: (list, list) of what the entries at these names are, dtype and shape; None where it is not known.
+        mapping: as for ``match``.
+
+    Returns:
+        (pairs, sorted by the place in old, old places without a partner, new places without one, True if the same names
+        came in another order).
+    """
+    by_name, free_old, free_new = match(new, old, mapping)
+    places = [(place, place) for place in range(len(old))]
+    same_length = len(new) == len(old)
+    if not same_length or by_name == places or mapping and any(name in mapping for name in old):
+        if same_length:   # what is left is paired by its place
+            by_name, free_old, free_new = sorted(by_name + list(zip(free_new, free_old)), key=_place_in_old), [], []
+        return by_name, free_old, free_new, False
+    by_name = sorted(by_name + list(zip(free_new, free_old)), key=_place_in_old)
+    turned = sorted(new) == sorted(old)
+    numbered = all(_unnumbered(a) == _unnumbered(b) for a, b in zip(new, old))
+
+    def agree(pairs):
+        return all(shapes[0][a] == shapes[1][b] for a, b in pairs)
+
+    if numbered and (not turned or not agree(by_name)) and (agree(places) or not agree(by_name)):
+        return places, [], [], False
+    return by_name, [], [], turned
+
+
+def _place_in_old(pair):
+    return pair[1]
+
+
+def _unnumbered(name):
+    """A name without the numbers by which TensorFlow tells equal ones apart."""
+    return "/".join(re.sub(r"_\d+$", "", part) for part in canonical(name).split("/"))
+
+
 def canonical(name):
     """A name without what TensorFlow changed over its versions: capitals, V2, renamed operations, ":0"."""
     parts = re.sub(r":0$", "", name).split("/")

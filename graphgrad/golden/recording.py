@@ -1,18 +1,17 @@
 """Read a recording, with numpy alone; a result file is data, and nothing in it is ever executed."""
-import json
 import os
 import struct
 import zipfile
-import zlib
-
-import numpy as np
+from typing import Any, Dict, List
 
 from ..errors import ResultFileError
+from ..untrusted import UNREADABLE, entry_size, parse_json, read_array
+from .description import as_declared, declared_arrays, well_formed
 from .recorder import FORMAT
 
-_LARGEST_TEXT = 1 << 29
-_UNREADABLE = (KeyError, ValueError, OSError, zipfile.BadZipFile, EOFError, zlib.error, struct.error, TypeError,
-               OverflowError, NotImplementedError, RecursionError)
+_UNREADABLE = UNREADABLE + (struct.error,)
+#: JSON takes some twenty times its size as Python's objects: what any file may unfold to, and how many times its size.
+_TEXT, _MOST_TEXT = 1 << 24, 32
 
 
 class Recording:
@@ -29,7 +28,7 @@ class Recording:
         graphs: list of dicts: "nodes" (name, type, places of the inputs), "random", "tags", "forward", "histogram".
     """
 
-    def __init__(self, path, meta, runs, archive):
+    def __init__(self, path: str, meta: Dict[str, Any], runs: List[Any], archive: Any) -> None:
         self.path = path
         self.meta = meta
         self.runs = runs
@@ -37,31 +36,67 @@ class Recording:
         self.seeds = meta.get("seeds")
         self.graphs = meta.get("graphs", [])
         self._archive = archive
+        self._declared = declared_arrays(meta, runs)
 
-    def array(self, key):
+    def array(self, key: str) -> Any:
         """Read one array."""
         try:
-            return self._archive[key]
+            array = self._archive.read(key)
+            if key in self._declared and not as_declared(array, self._declared[key]):
+                raise ValueError("it is no array of the dtype and shape that the description gives it")
+            return array
         except MemoryError:
             raise ResultFileError("{}: the array {!r} is larger than the memory there is.".format(
                 self.path, key)) from None
         except _UNREADABLE as error:
             raise ResultFileError("{}: the array {!r} cannot be read ({}): the file is damaged.".format(
-                self.path, key, error)) from None
+                self.path, key, _one_line(error))) from None
 
-    def close(self):
+    def close(self) -> None:
         """Close the file."""
         self._archive.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Recording":
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.close()
 
 
-def load(path):
+class _Archive:
+    """The entries of an .npz file that nobody vouches for."""
+
+    def __init__(self, path):
+        self._zip = zipfile.ZipFile(path)
+        self._whole = os.path.getsize(path)
+        self.names = [name[:-len(".npy")] for name in self._zip.namelist() if name.endswith(".npy")]
+
+    def read(self, name):
+        """One array."""
+        info = self._zip.getinfo(name + ".npy")
+        size = entry_size(info, self._whole)
+        with self._zip.open(info) as stream:
+            return read_array(stream, size)
+
+    def texts(self, names):
+        """What each of several JSON texts, kept as arrays of bytes, says."""
+        if sum(self._zip.getinfo(name + ".npy").file_size for name in names) > max(_TEXT, _MOST_TEXT * self._whole):
+            raise ValueError("its description is larger than any that graphgrad writes")
+        return [parse_json(self.read(name).tobytes()) for name in names]
+
+    def close(self):
+        """Close the file."""
+        self._zip.close()
+
+
+def load(path: Any) -> Recording:
     """Open a recording; its arrays are read when they are asked for.
+
+    Args:
+        path: a str or path of an ``.npz``.
+
+    Returns:
+        A Recording: close it, or use it as a ``with`` block.
 
     Raises:
         ResultFileError: no such file, truncated, not a recording, pickled, or of a newer format.
@@ -71,10 +106,8 @@ def load(path):
         raise ResultFileError("There is no result file {}.".format(path))
     archive = None
     try:
-        if not zipfile.is_zipfile(path):   # np.load would leave such a file open, or take it for a pickle
-            raise ValueError("no whole .npz archive")
-        archive = np.load(path, allow_pickle=False)
-        if "graphgrad" not in archive.files:
+        archive = _Archive(path)
+        if "graphgrad" not in archive.names:
             raise ResultFileError(
                 "{} is an .npz, but not a recording of graphgrad: it has no entry 'graphgrad'.".format(path))
         return Recording(path, *_description(path, archive), archive=archive)
@@ -84,11 +117,15 @@ def load(path):
         if isinstance(error, ResultFileError):
             raise
         raise ResultFileError("{} cannot be read as a recording: it is truncated, or another kind of file ({}).".format(
-            path, str(error).split("\n")[0])) from None
+            path, _one_line(error))) from None
+
+
+def _one_line(error):
+    return str(error).split("\n")[0]
 
 
 def _description(path, archive):
-    meta = _text(archive, "graphgrad")
+    meta, = archive.texts(["graphgrad"])
     if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
         raise ResultFileError("{} is not a recording of graphgrad: its description is of another kind.".format(path))
     if meta["format"] > FORMAT:
@@ -98,40 +135,8 @@ def _description(path, archive):
     if meta["format"] == 1:
         runs = meta.pop("runs", None)
     else:
-        runs = [run for name in sorted(archive.files) if name.startswith("runs/") for run in _text(archive, name)]
-    if not _well_formed(meta, runs):
+        chunks = archive.texts(sorted(name for name in archive.names if name.startswith("runs/")))
+        runs = [run for chunk in chunks for run in chunk]
+    if not well_formed(meta, runs):
         raise ResultFileError("{} is not a recording of graphgrad: its description is of another kind.".format(path))
     return meta, runs
-
-
-def _text(archive, name):
-    if archive.zip.getinfo(name + ".npy").file_size > _LARGEST_TEXT:
-        raise ValueError("its description is larger than any that graphgrad writes")
-    return json.loads(archive[name].tobytes().decode("utf-8"))
-
-
-def _well_formed(meta, runs):
-    variables = meta.get("variables", [])
-    return (isinstance(runs, list) and isinstance(variables, list)
-            and isinstance(meta.get("graphs", []), list) and isinstance(meta.get("overrides", []), list)
-            and all(isinstance(run, dict) and _are_entries(run.get("fetches")) and _are_entries(run.get("feeds"))
-                    for run in runs)
-            and all(isinstance(variable, dict) and isinstance(variable.get("name"), str)
-                    and _are_entries([variable.get("initial")])
-                    and _are_entries([variable["final"]] if "final" in variable else []) for variable in variables))
-
-
-def _are_entries(entries):
-    return isinstance(entries, list) and all(_is_entry(entry) for entry in entries)
-
-
-def _is_entry(entry):
-    if not (isinstance(entry, dict) and isinstance(entry.get("name"), str) and isinstance(entry.get("kind"), str)):
-        return False
-    if "parts" in entry:
-        return _are_entries(entry["parts"])
-    if entry["kind"] == "none":
-        return True
-    if not isinstance(entry.get("dtype"), str) or not isinstance(entry.get("shape"), list):
-        return False
-    return isinstance(entry.get("values"), list) if entry["kind"] == "strings" else isinstance(entry.get("key"), str)

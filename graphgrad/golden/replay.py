@@ -1,6 +1,7 @@
 """Give a script the chance of an old recording again: seeds, initial values, the states of its generators."""
 import numpy as np
 
+from ..errors import ResultFileError
 from .names import match
 
 
@@ -26,6 +27,7 @@ class Replay:
             self.generators = {"numpy": recording.array("generators/numpy"),
                                "numpy_position": recording.meta["numpy_position"],
                                "python": recording.array("generators/python")}
+            _check(recording, self.generators)
 
     def seed(self, scope, op_seed, own, graph):
         """(seed, seed2) for the next random operation.
@@ -64,6 +66,16 @@ class Replay:
         if entry["kind"] != "array" or list(np.shape(value)) != entry["shape"] or str(value.dtype) != entry["dtype"]:
             return None
         return self._recording.array(entry["key"]).astype(value.dtype)
+
+
+def _check(recording, generators):
+    """Raise unless these are states of the Mersenne twister, as numpy and Python keep them."""
+    position = generators["numpy_position"]
+    if (any(generators[name].dtype != np.uint32 or generators[name].shape != (size,)
+            for name, size in (("numpy", 624), ("python", 625)))
+            or not isinstance(position, int) or not 0 <= position <= 624 or generators["python"][-1] > 624):
+        raise ResultFileError("{}: what it says of the random generators is no state of theirs: the file is "
+                              "damaged.".format(recording.path))
 
 
 def _last(scope):

@@ -1,8 +1,11 @@
 """What a comparison found, as text of one screen, JSON, and JUnit XML; ``page`` makes the HTML of it."""
 import json
+from typing import Any, Dict, Iterable, Optional, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from .compare import Comparison
 from .explain import explain
+from .recording import Recording
 
 _SHOWN = 5
 
@@ -22,7 +25,8 @@ class Report:
         reasons: list of str, what explains the first difference.
     """
 
-    def __init__(self, title, comparison, new=None, old=None, failure=None):
+    def __init__(self, title: str, comparison: Optional[Comparison], new: Optional[Recording] = None,
+                 old: Optional[Recording] = None, failure: Optional[str] = None) -> None:
         self.title = title
         self.comparison = comparison
         self.new = new
@@ -32,19 +36,19 @@ class Report:
         explainable = comparison is not None and new is not None and not comparison.same
         self.reasons = explain(comparison, new, old) if explainable else []
 
-    def close(self):
+    def close(self) -> None:
         """Close the files behind it."""
         for recording in (self.new, self.old):
             if recording is not None:
                 recording.close()
 
-    def text(self):
+    def text(self) -> str:
         """The verdict, the first differences, what explains them, and notes."""
         if self.comparison is None:
-            return "{}: {}".format(self.title, self.failure)
-        return comparison_text(self.comparison, self.title, self.reasons)
+            return _legal("{}: {}".format(self.title, self.failure))
+        return _legal(comparison_text(self.comparison, self.title, self.reasons))
 
-    def as_dict(self):
+    def as_dict(self) -> Dict[str, Any]:
         """The same, with every tensor, as what JSON can hold."""
         data = {"title": self.title, "verdict": self.verdict, "reasons": self.reasons, "failure": self.failure}
         if self.comparison is not None:
@@ -67,8 +71,14 @@ def _finite(number):
     return number if number < float("inf") else None
 
 
-def comparison_text(result, title, reasons=()):
-    """One Comparison in a few lines: the verdict, the first differences in the order of the runs, reasons, notes."""
+def comparison_text(result: Comparison, title: str, reasons: Sequence[str] = ()) -> str:
+    """One Comparison in a few lines: the verdict, the first differences in the order of the runs, reasons, notes.
+
+    Args:
+        result: the Comparison.
+        title: str, what was compared.
+        reasons: what explains the first difference, a str each.
+    """
     if result.same:
         lines = ["{}: same: {} tensors, largest difference {} of what is allowed".format(
             title, result.compared, ratio_text(result.worst))]
@@ -108,8 +118,9 @@ def junit_text(reports):
 
 
 def _legal(text):
-    """Without the control characters that XML does not allow."""
-    return "".join(letter if letter >= " " or letter in "\t\n" else "?" for letter in text)
+    """Without control characters, which XML does not allow, and which a terminal obeys wherever they come from."""
+    return "".join(letter if (letter >= " " and not "\x7f" <= letter <= "\x9f") or letter in "\t\n" else "?"
+                   for letter in text)
 
 
 class Row:
@@ -139,12 +150,16 @@ def _short(tag, width=40):
     return tag if len(tag) <= width else tag[:width - 3] + "..."
 
 
-def suite_table(rows):
-    """The table of a folder: what was overridden, through how many of the tagged ops the gradient went, the verdict."""
+def suite_table(rows: Iterable[Any]) -> str:
+    """The table of a folder: what was overridden, through how many of the tagged ops the gradient went, the verdict.
+
+    Args:
+        rows: a Row per script.
+    """
     cells = [("script", "overridden", "gradient through", "difference / allowed", "verdict")]
     for row in rows:
         cells += row.cells
     widths = [max(len(cell[i]) for cell in cells) for i in range(5)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(cell, widths)).rstrip() for cell in cells]
+    lines = ["  ".join(_legal(text).ljust(width) for text, width in zip(cell, widths)).rstrip() for cell in cells]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)

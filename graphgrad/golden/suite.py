@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from ..errors import ResultFileError, UsageError
+from ..whole import whole_file
 from . import recorder
 from .compare import compare
 from .page import html_text
@@ -49,7 +50,7 @@ class Options:
         for kind, path in self.outputs.items():
             text = {"json": json_text, "junit": junit_text, "html": html_text}[kind](reports)
             try:
-                with open(path, "w", encoding="utf-8") as stream:
+                with whole_file(path, encoding="utf-8") as stream:
                     stream.write(text)
             except OSError as error:
                 raise UsageError("{} cannot be written: {}.".format(path, error.strerror)) from None

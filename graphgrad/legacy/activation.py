@@ -14,7 +14,7 @@ import tempfile
 import types
 import warnings
 
-from . import children, modules, world
+from . import children, modules, old_keras, world
 from .catalogue import NOTES, USED, gone_sentence, note
 
 #: Packages installed beside TensorFlow that are written for TensorFlow as it is.
@@ -96,12 +96,27 @@ def complete():
     if not tensorflow.__version__.startswith("1."):
         v1.disable_v2_behavior()                         # stays: TensorFlow has no safe way back in one process
         _state["alias"] = _LegacyTensorFlow(tensorflow, v1)
+        _undo.extend(_one_compat(tensorflow))
     _undo.extend(shims.install(tensorflow))
     _undo.extend(overrides.install())
     if not _state["options"]["tf2_seeds"] and not tensorflow.__version__.startswith("1."):
         _undo.extend(seeds.install())
     while _then:
         _then.pop(0)()
+
+
+def _one_compat(tensorflow):
+    """Let ``import tensorflow.compat.v1`` be the module that tf.compat.v1 is; returns functions that undo it.
+
+    TensorFlow makes it another module, whose first import puts new objects in place of some of ours (nn.rnn_cell).
+    """
+    undo = []
+    for name, module in (("tensorflow.compat", tensorflow.compat), ("tensorflow.compat.v1", tensorflow.compat.v1)):
+        before = sys.modules.get(name)
+        sys.modules[name] = module
+        undo.append(lambda name=name, before=before: sys.modules.pop(name) if before is None
+                    else sys.modules.__setitem__(name, before))
+    return undo
 
 
 def import_quietly():
@@ -141,16 +156,22 @@ def _hook_imports():
     original_import, original_module = builtins.__import__, importlib.import_module
 
     def legacy_import(name, globals=None, locals=None, fromlist=(), level=0):
-        if level != 0 or not (name.startswith("tensorflow") or name in world.PATCHED):
+        if level != 0 or not (name.startswith(("tensorflow", "keras")) or name in world.PATCHED):
             return original_import(name, globals, locals, fromlist, level)
-        if name.partition(".")[0] == "tensorflow":
+        top = name.partition(".")[0]
+        if top == "keras" and not _is_modern(globals or {}):
+            return _keras().imported(name, fromlist, lambda: original_import(name, globals, locals, fromlist, level))
+        if top == "tensorflow":
             _complete_unless_loading()
         module = original_import(name, globals, locals, fromlist, level)
         world.patch_late(name)
         return _for_importer(module, globals or {})
 
     def import_module(name, package=None):
-        if name.partition(".")[0] == "tensorflow":
+        top = name.partition(".")[0]
+        if top == "keras" and not _is_modern(sys._getframe(1).f_globals):
+            return _keras().imported(name, True, lambda: original_module(name, package))
+        if top == "tensorflow":
             _complete_unless_loading()
         module = original_module(name, package)
         world.patch_late(name)
@@ -164,6 +185,15 @@ def _hook_imports():
 def _complete_unless_loading():
     if not _state["complete"]:
         complete()
+
+
+def _keras():
+    """What ``import keras`` is for old code, which imports TensorFlow too."""
+    _complete_unless_loading()
+    if "keras" not in _state:
+        importer = _state["keras"] = old_keras.Importer()
+        _undo.append(lambda: (_state.pop("keras", None), importer.undo()))
+    return _state["keras"]
 
 
 def _for_importer(module, importer):

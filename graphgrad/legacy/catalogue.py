@@ -100,6 +100,8 @@ class Gone:
         raise GoneError("{0.module}.{0.name} is gone since {0.gone}: {0.now}.".format(self._entry))
 
     __call__ = __getitem__ = __iter__ = __enter__ = __mro_entries__ = __instancecheck__ = _raise
+    __eq__ = __ne__ = __bool__ = __len__ = __float__ = __int__ = _raise     # mode == ModeKeys.TRAIN must not be False
+    __hash__ = object.__hash__
 
     def __getattr__(self, name):
         if name.startswith("__"):

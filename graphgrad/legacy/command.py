@@ -1,11 +1,13 @@
 """``graphgrad run``: a script as python would run it, and the diagnosis after it."""
 import os
+import re
 import sys
 import threading
 import traceback
 import types
 
 from ..errors import UsageError
+from ..whole import whole_file
 from . import activation, catalogue, runner
 
 
@@ -38,16 +40,28 @@ def run(options):
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
+        _note_missing_operations(error)
         _show(error)
         return 1
     finally:
         _wait_for_threads()
-        sys.stdout.flush()
-        if watches:
-            _tell(watches[0].diagnosis(), options)
-        if options.shims:
-            for entry in catalogue.USED.values():
-                print("graphgrad: supplied {}".format(entry), file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        finally:
+            if watches:
+                _tell(watches[0].diagnosis(), options)
+            if options.shims:
+                for entry in catalogue.USED.values():
+                    print("graphgrad: supplied {}".format(entry), file=sys.stderr)
+
+
+def _note_missing_operations(error):
+    """An old graph with an operation that this TensorFlow has not: said with its name."""
+    found = re.search(r"Op type not registered '(\w+)'|No op named (\w+) in defined operations", str(error))
+    if found:
+        catalogue.note("The operation {} is missing: it is a custom one, or gone from TensorFlow. If it is custom, load "
+                       "its library first: gg.load_op_library, or graphgrad build SOURCE.cc.".format(
+                           found.group(1) or found.group(2)))
 
 
 def _watch():
@@ -57,8 +71,11 @@ def _watch():
 
 def _tell(diagnosis, options):
     if options.json is not None:
-        with open(options.json, "w", encoding="utf-8") as stream:
-            stream.write(diagnosis.to_json() + "\n")
+        try:
+            with whole_file(options.json, encoding="utf-8") as stream:
+                stream.write(diagnosis.to_json() + "\n")
+        except OSError as error:
+            print("graphgrad: {} cannot be written: {}.".format(options.json, error.strerror), file=sys.stderr)
         return
     for line in str(diagnosis).splitlines():
         print("graphgrad: " + line, file=sys.stderr)

@@ -6,8 +6,10 @@ gone by the end is told too.
 import collections
 import json
 import weakref
+from typing import Optional
 
 from .. import _tf
+from .._types import Graph, OneOrMore
 from ..report import place_in_graph
 from . import catalogue, overrides
 
@@ -18,6 +20,7 @@ _RANDOM = ("RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Truncat
 #: Op types whose registered gradient function returns None.
 _GIVES_NONE = ("Round", "Rint", "Floor", "Ceil", "FloorDiv")
 _SHOWN = 3
+_UNKNOWN = "has no gradient registered"
 
 #: One thing found: ``kind`` is a word to filter by, ``text`` the sentence, ``operations`` names.
 Finding = collections.namedtuple("Finding", "kind text operations")
@@ -38,13 +41,13 @@ class Diagnosis:
     def __str__(self):
         return "\n".join([_row_text(row) for row in self.overrides] + [finding.text for finding in self.findings])
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The same as a JSON text."""
         return json.dumps({"overrides": self.overrides, "findings": [finding._asdict() for finding in self.findings]},
                           indent=1, sort_keys=True)
 
 
-def diagnose(ys=None, xs=None, graph=None):
+def diagnose(ys: OneOrMore = None, xs: OneOrMore = None, graph: Optional[Graph] = None) -> Diagnosis:
     """Say what stands between a graph and the gradients that its author meant.
 
     Args:
@@ -245,12 +248,12 @@ def _attribute(op, name):
 def why_none(y, x):
     """Findings that say why the gradient of y with respect to x is None; none if a gradient can take a path."""
     start = x.op
-    reached = _reach([start], lambda op: [c for out in op.outputs for c in out.consumers()])
+    reached = _tf.downstream([start])
     names = [y.name, x.name]
     if y.op not in reached:
         return [Finding("none", "The gradient of {0!r} with respect to {1!r} is None: {0!r} does not depend on "
                         "{1!r}.".format(y.name, x.name), names)]
-    path = reached & _reach([y.op], lambda op: [tensor.op for tensor in op.inputs])
+    path = reached & _tf.upstream([y.op])
     open_, stack, cuts = set(), [start], []
     while stack:
         op = stack.pop()
@@ -273,6 +276,11 @@ def why_none(y, x):
     if not cuts:
         return []
     op, reason = min(cuts, key=lambda cut: _tf.number_of(cut[0]))
+    if reason == _UNKNOWN:
+        return [Finding("none", "The gradient of {!r} with respect to {!r} cannot be built: operation {!r} (type {}) {}. "
+                        "Register one: @graphgrad.register_gradient(NAME) and override_gradients({{{!r}: NAME}}), or "
+                        "skip the operation with graphgrad.ops.skip_gradient.".format(
+                            y.name, x.name, op.name, op.type, reason, op.type), [op.name])]
     return [Finding("none", "The gradient of {!r} with respect to {!r} is None: operation {!r} (type {}) {}, so no "
                     "gradient function before it is asked.".format(y.name, x.name, op.name, op.type, reason),
                     [op.name])]
@@ -297,7 +305,7 @@ def _cut(op):
     try:
         gradient = _tf.registered_gradient(_tf.tag_of(op) or op.type)
     except KeyError:
-        return None if _tf.has_bodies(op.type) else "has no gradient registered"
+        return None if _tf.has_bodies(op.type) else _UNKNOWN
     if gradient is None:
         return "is registered as not differentiable"
     if op.type in _GIVES_NONE and _tf.tag_of(op) is None:
@@ -306,8 +314,7 @@ def _cut(op):
 
 
 def _tagged_on_the_way(ys, xs):
-    path = _reach([x.op for x in xs], lambda op: [c for out in op.outputs for c in out.consumers()]) & _reach(
-        [y.op for y in ys], lambda op: [tensor.op for tensor in op.inputs])
+    path = _tf.downstream([x.op for x in xs]) & _tf.upstream([y.op for y in ys])
     tagged = collections.OrderedDict()
     for op in sorted(path, key=_tf.number_of):
         tag = _tf.tag_of(op)
@@ -315,16 +322,6 @@ def _tagged_on_the_way(ys, xs):
             tagged.setdefault((op.type, tag), []).append(op.name)
     return [Finding("path", "Between xs and ys {} of type {} carry {!r} ({}).".format(
         _ops(len(names)), kind, tag, _some(names)), names) for (kind, tag), names in tagged.items()]
-
-
-def _reach(start, following):
-    reached, stack = set(), list(start)
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached
 
 
 def _some(names):

@@ -28,6 +28,12 @@ _RENAMED = {
     "tensorflow.python.ops.seq2seq": ("TF 1.0", "tf.contrib.seq2seq", "graphgrad.legacy.contrib.seq2seq"),
     "tensorflow.models": ("TF 1.0", "tf.nn.rnn_cell", "graphgrad.legacy.contrib.rnn"),
     "tensorflow.models.rnn": ("TF 1.0", "tf.nn.rnn_cell", "graphgrad.legacy.contrib.rnn"),
+    "tensorflow.models.rnn.rnn": ("TF 1.0", "tf.nn.dynamic_rnn and its like", "graphgrad.legacy.contrib.rnn"),
+    "tensorflow.models.rnn.rnn_cell": ("TF 1.0", "tf.nn.rnn_cell", "graphgrad.legacy.contrib.rnn"),
+    "tensorflow.models.rnn.linear": ("TF 1.0", "tf.layers.dense", "graphgrad.legacy.contrib.rnn"),
+    "tensorflow.models.rnn.seq2seq": ("TF 1.0", "tf.contrib.legacy_seq2seq", "graphgrad.legacy.contrib.seq2seq"),
+    "tensorflow.python.ops.constant_op": ("TF 1.0", "tf.constant", "tensorflow.python.framework.constant_op"),
+    "tensorflow.python.functional_ops": ("TF 1.0", "tf.map_fn", "tensorflow.python.ops.functional_ops"),
     "tensorflow.python.platform.googletest": ("TF 2.0", "tf.test", "tensorflow.python.platform.test"),
     "tensorflow.python.training.training_ops": ("TF 2.16", "tf.raw_ops", "tensorflow.python.ops.gen_training_ops"),
     "tensorflow.python.pywrap_tensorflow": ("TF 2.16", "tf.train.NewCheckpointReader",
@@ -46,6 +52,9 @@ _CONTRIB = {
     "slim": ("tf_slim", "layers"), "layers": ("tf_slim.layers", "layers"), "rnn": (None, "rnn"),
     "framework": (None, "framework"), "training": (None, "training"), "eager": (None, "eager"),
     "graph_editor": (None, "graph_editor"), "data": (None, "data"), "seq2seq": (None, "seq2seq"),
+    "legacy_seq2seq": (None, "seq2seq"), "losses": (None, "losses"), "metrics": (None, "metrics"),
+    "util": (None, "util"), "image": (None, "image"), "learn": (None, "learn"), "lookup": (None, "lookup"),
+    "staging": (None, "staging"),
     "distributions": ("tensorflow_probability.python.distributions", "distributions"),
 }
 
@@ -123,8 +132,15 @@ class _Supplied(types.ModuleType):
         if value is None and full.startswith("tensorflow.contrib.") and name in _COMPONENTS:
             return importlib.import_module(full)
         if value is None:
+            if ".python." in full and name.islower():   # contrib's sources: a module of them, it seems
+                return importlib.import_module(full)
             return Gone(Shim(self.__name__, name, self._entry.gone, self._entry.now, None))
         return value
+
+    def __call__(self, *args, **kwargs):
+        """A name of contrib's sources that was taken for a module."""
+        parent, _, name = self.__name__.rpartition(".")
+        Gone(Shim(parent, name, self._entry.gone, self._entry.now, None))()
 
 
 def _contrib_module(name):

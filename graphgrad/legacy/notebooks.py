@@ -29,14 +29,10 @@ def cells_of(text, path):
         notebook = json.loads(text.decode("utf-8"))
         cells = notebook["cells"] if "cells" in notebook else [
             cell for sheet in notebook["worksheets"] for cell in sheet["cells"]]
-    except (ValueError, KeyError, TypeError):
+        sources = [cell.get("source", cell.get("input", "")) for cell in cells if cell.get("cell_type") == "code"]
+        return [_without_magic("".join(source)) for source in sources]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError("{} is not a notebook.".format(path)) from None
-    sources = []
-    for cell in cells:
-        if cell.get("cell_type") == "code":
-            source = cell.get("source", cell.get("input", ""))
-            sources.append(_without_magic("".join(source) if isinstance(source, list) else source))
-    return sources
 
 
 def _without_magic(cell):

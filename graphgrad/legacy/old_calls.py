@@ -20,7 +20,11 @@ def install(tensorflow):
     tf = tensorflow.compat.v1 if not tensorflow.__version__.startswith("1.") else tensorflow
     undo = []
     for owner, name, make in [(tf, "concat", _concat), (tf, "split", _split), (tf, "reverse", _reverse)] + [
-            (tf.nn, name, _cross_entropy) for name in _CROSS_ENTROPIES]:
+            (tf.nn, name, _cross_entropy) for name in _CROSS_ENTROPIES] + [
+            (tf, name, _told) for name in ("enable_eager_execution", "enable_v2_behavior")] + [
+            (tf, name, _custom_operations) for name in ("load_op_library", "load_library")]:
+        if not hasattr(owner, name):
+            continue
         original = getattr(owner, name)
         setattr(owner, name, make(original, name))
         undo.append(functools.partial(setattr, owner, name, original))
@@ -102,6 +106,30 @@ def _cross_entropy(original, name):
         return original(labels=first, logits=second, **kwargs)
 
     return cross_entropy
+
+
+def _told(original, name):
+    @functools.wraps(original)
+    def switch_on(*args, **kwargs):
+        note("{}: the script turns TensorFlow 2's behaviour on (tf.{}): what is built from here on is built as TF 2 "
+             "does, and an override of TensorFlow's own spelling does nothing in eager code.".format(_place(), name))
+        return original(*args, **kwargs)
+
+    return switch_on
+
+
+def _custom_operations(original, name):
+    @functools.wraps(original)
+    def load(library, *args, **kwargs):
+        try:
+            return original(library, *args, **kwargs)
+        except Exception:
+            note("{}: tf.{} could not load {!r}: the custom operations in it are missing. A library is built for one "
+                 "TensorFlow; build it again from its source, with graphgrad build SOURCE.cc.".format(
+                     _place(), name, library))
+            raise
+
+    return load
 
 
 def _is_integral(value):

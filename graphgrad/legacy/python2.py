@@ -4,7 +4,7 @@ Two steps. On tokens, what Python 3 cannot parse: print and exec statements, ``e
 backquotes, ``<>``, octal and long literals, ur"". On the syntax tree, what parses and means something else:
 ``/`` between integers, keys/values/items that were lists, iteritems and its like, has_key. Names that went (xrange,
 unicode, ...) are put into the module. lib2to3 is not used: Python 3.13 has none.
-Not translated, and said so by the compiler: parameters that are tuples.
+Parameters that are tuples take part in both: on tokens they become one name, on the tree that name is taken apart.
 """
 import ast
 import builtins
@@ -37,6 +37,7 @@ def translate(text):
     tokens = [[match.lastgroup, match.group()] for match in _TOKEN.finditer(text)]
     for token in tokens:
         _literal(token)
+    tokens = _tuple_parameters(tokens)
     is_function = re.search(r"^from\s+__future__\s+import[^#\n]*\bprint_function\b", text, re.M) is not None
     return "".join(_statements(line, is_function) for line in _logical_lines(tokens))
 
@@ -52,6 +53,49 @@ def _literal(token):
         token[1] = text[1:]
     elif kind == "operator" and text == "<>":
         token[1] = "!="
+
+
+_PACKED = "__py2_tuple_"
+
+
+def _tuple_parameters(tokens):
+    """``def f(a, (b, c)):`` and ``lambda (k, v): k``: each tuple becomes a name that holds its text."""
+    out, index = [], 0
+    parameters = None   # depth of brackets inside the parameter list; None outside of one
+    before = ""
+    waiting = ""        # "def" until its bracket opens
+    while index < len(tokens):
+        kind, text = tokens[index]
+        if kind in ("space", "comment", "newline", "joined"):
+            out.append(tokens[index])
+            index += 1
+            continue
+        if parameters == 0 and text == "(" and before in ("(", ",", "lambda"):
+            end, depth = index, 0
+            while True:
+                depth += (tokens[end][1] in "([{") - (tokens[end][1] in ")]}") if tokens[end][0] == "operator" else 0
+                if depth == 0:
+                    break
+                end += 1
+            whole = " ".join(_text(tokens[index:end + 1]).split())
+            out.append(["name", _PACKED + whole.encode("utf-8").hex()])
+            index, before = end + 1, ")"
+            continue
+        if kind == "name" and text in ("def", "lambda"):
+            waiting, parameters = (text, None) if text == "def" else ("", 0)
+        elif waiting == "def" and text == "(":
+            waiting, parameters = "", 0
+        elif parameters is not None and kind == "operator":
+            if text in "([{":
+                parameters += 1
+            elif text in ")]}":
+                parameters = parameters - 1 if parameters else None
+            elif text == ":" and parameters == 0:
+                parameters = None
+        before = text
+        out.append(tokens[index])
+        index += 1
+    return out
 
 
 def _logical_lines(tokens):
@@ -213,6 +257,26 @@ class _Meanings(ast.NodeTransformer):
             return ast.copy_location(_call("__py2_next__", method.value), node)
         return node
 
+    def visit_FunctionDef(self, node):   # noqa: N802
+        self.generic_visit(node)
+        packed = [argument.arg for argument in node.args.args if argument.arg.startswith(_PACKED)]
+        first = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        for name in reversed(packed):
+            target = ast.parse("{} = {}".format(_unpacked(name), name)).body[0]
+            for part in ast.walk(target):
+                ast.copy_location(part, node.body[0])
+            node.body.insert(first, target)
+        return node
+
+    def visit_Lambda(self, node):   # noqa: N802
+        self.generic_visit(node)
+        for argument in node.args.args:
+            if argument.arg.startswith(_PACKED):
+                places = {}
+                _places(ast.parse(_unpacked(argument.arg), mode="eval").body, argument.arg, places)
+                node.body = _Substitute(places).visit(node.body)
+        return node
+
     def visit_BinOp(self, node):   # noqa: N802
         self.generic_visit(node)
         if isinstance(node.op, ast.Div) and not self.true_division:
@@ -225,6 +289,29 @@ class _Meanings(ast.NodeTransformer):
             read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
             return ast.copy_location(ast.Assign([node.target], _call("__py2_div__", read, node.value)), node)
         return node
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, places):
+        self.places = places
+
+    def visit_Name(self, node):   # noqa: N802
+        if node.id not in self.places:
+            return node
+        return ast.copy_location(ast.parse(self.places[node.id], mode="eval").body, node)
+
+
+def _unpacked(name):
+    return bytes.fromhex(name[len(_PACKED):]).decode("utf-8")
+
+
+def _places(node, path, places):
+    """{"b": "t[0]", "c": "t[1][0]"} for the tuple (b, (c,)) in t."""
+    if isinstance(node, ast.Name):
+        places[node.id] = path
+        return
+    for index, part in enumerate(node.elts):
+        _places(part, "{}[{}]".format(path, index), places)
 
 
 def _word(text):
@@ -302,8 +389,47 @@ def compile_python2(source, path):
     return code
 
 
+#: Words that say "perhaps Python 2": names of builtins and modules that went, and methods of dicts.
+_BUILTINS = {"xrange", "unicode", "basestring", "raw_input", "unichr", "execfile"}
+_LIBRARY = {"cPickle", "urllib2", "ConfigParser", "StringIO", "cStringIO", "Queue", "urlparse"}
+_HINT = re.compile(r"\b(?:{})\b".format("|".join(sorted(_BUILTINS | _LIBRARY | set(_METHODS) | {"has_key"}))).encode())
+
+
+def is_python2(source):
+    """Whether source (bytes) that Python 3 can parse was written for Python 2, whose ``/`` is another.
+
+    It was if it uses what Python 3 has not, without providing for that: a builtin that it does not define itself, a
+    module that it imports outside of ``try``, a dict's ``iteritems()`` (where no pandas is about, which had that too).
+    """
+    if not _HINT.search(source):
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    given, used, tried = set(), set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            tried.update(id(inner) for inner in ast.walk(node))
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = {alias.name.partition(".")[0] for alias in node.names} if isinstance(node, ast.Import) else {
+                node.module} if not node.level else set()
+            given.update(alias.asname or alias.name for alias in node.names)
+            if id(node) not in tried:
+                used |= names & (_LIBRARY | {"pandas"})
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) and id(node) not in tried else given).add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _METHODS and not node.args or node.func.attr == "has_key":
+                used.add("dict." + node.func.attr)
+    methods = {name for name in used if name.startswith("dict.")} if "pandas" not in used else set()
+    return bool(methods or used & _LIBRARY or (used & _BUILTINS) - given)
+
+
 def compile_any(source, path):
     """Code for Python 3 source, or else for Python 2 source."""
+    if is_python2(source):
+        return compile_python2(source, path)
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -348,12 +474,25 @@ def install():
     """
     loader = importlib.machinery.SourceFileLoader
     compile_before, cache_before, import_before = loader.source_to_code, loader._cache_bytecode, builtins.__import__
+    code_before = loader.get_code
+    library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+    def is_theirs(path):
+        return "-packages" + os.sep in str(path) or str(path).startswith(library)
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        if path.endswith(".py") and not is_theirs(path):
+            source = self.get_data(path)
+            if is_python2(source):   # which Python 3 may have compiled before, and kept
+                return compile_python2(source, path)
+        return code_before(self, fullname)
 
     def source_to_code(self, data, path, *args, **kwargs):
         try:
             return compile_before(self, data, path, *args, **kwargs)
         except SyntaxError:
-            if not isinstance(data, bytes) or "-packages" + os.sep in str(path):
+            if not isinstance(data, bytes) or is_theirs(path):
                 raise
             return compile_any(data, path)
 
@@ -375,11 +514,11 @@ def install():
             except (ImportError, AttributeError):
                 raise error from None
 
-    loader.source_to_code, loader._cache_bytecode = source_to_code, cache_bytecode
+    loader.source_to_code, loader._cache_bytecode, loader.get_code = source_to_code, cache_bytecode, get_code
     builtins.__import__ = sibling_import
 
     def undo():
-        loader.source_to_code, loader._cache_bytecode = compile_before, cache_before
+        loader.source_to_code, loader._cache_bytecode, loader.get_code = compile_before, cache_before, code_before
         builtins.__import__ = import_before
         TRANSLATED.clear()
 

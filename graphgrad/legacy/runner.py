@@ -29,16 +29,20 @@ def check_script(path, translate=True):
         raise UsageError("The script {} is empty.".format(path))
     if path.endswith(".ipynb"):
         source = notebooks.source_of(source, path).encode("utf-8")
+    if translate and python2.is_python2(source):
+        return python2.compile_python2(source, path)
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         sentence = "{} is not a Python 3 script: {} (line {}).".format(
             path, getattr(error, "msg", error), getattr(error, "lineno", "?"))
+    except (RecursionError, MemoryError):   # what Python's parser raises depends on its version
+        raise UsageError("The script {} is nested too deeply for Python to read.".format(path)) from None
     if not translate:
         raise UsageError(sentence)
     try:
         return python2.compile_python2(source, path)
-    except (SyntaxError, ValueError, UnicodeDecodeError) as error:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         raise UsageError("{} Nor is it Python 2: {} (line {}).".format(
             sentence, getattr(error, "msg", error), getattr(error, "lineno", "?"))) from None
 
@@ -65,6 +69,12 @@ def run_script(path, arguments=(), keep=False, translate=True):
 
 def run_module(name, arguments=(), keep=False, translate=True):
     """Run a module as ``python -m name arguments`` would, under ``activate``; a package by its ``__main__``.
+
+    Args:
+        name: the module's, as in an import.
+        arguments: list of str, its own.
+        keep: as of run_script.
+        translate: as of run_script.
 
     Raises:
         UsageError: there is no such module, or it has no source.

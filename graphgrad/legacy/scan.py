@@ -13,6 +13,7 @@ import re
 
 from ..errors import UsageError
 from ..renamed import RENAMED
+from ..whole import whole_file
 from . import notebooks, python2, shims, world  # noqa: F401 (the last two enter what is gone)
 from .catalogue import entries
 from .first_gradients import FIRST
@@ -100,7 +101,8 @@ def _paths(path):
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__"
                             and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg")))
-        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(_READ)]
+        found += [path for path in (os.path.join(folder, name) for name in sorted(names) if name.endswith(_READ))
+                  if os.path.isfile(path)]   # a pipe or a device has no end
     if not found:
         raise UsageError("{} holds no Python file, notebook or graph file to scan.".format(path))
     return found
@@ -125,7 +127,12 @@ class _FileScan:
                 return
         tree = self._parse(data)
         if tree is not None:
-            _Visitor(self).visit(tree)
+            try:
+                _Visitor(self).visit(tree)
+            except RecursionError:
+                self.add(1, "GG00", "warning", "nested too deeply to be walked through; the rest is only searched for "
+                         "words.")
+                self._words(data.decode("utf-8", "replace"))
 
     def add(self, line, code, severity, text, fix=None):
         """Note a hazard."""
@@ -136,10 +143,12 @@ class _FileScan:
             return ast.parse(data)
         except (SyntaxError, ValueError) as error:
             line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
+        except (RecursionError, MemoryError):   # what Python's parser raises depends on its version
+            line, what = 1, "nested too deeply"
         text = data.decode("utf-8", "replace")
         try:
             tree = ast.parse(python2.translate(text))
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             self.add(line, "GG00", "warning", "not Python 3 ({}) nor Python 2 that graphgrad can read; only searched "
                      "for words.".format(what))
             self._words(text)
@@ -471,8 +480,11 @@ def command(options):
         for path, text in sorted(fixes(hazards).items()):
             print(diff(path, text), end="")
             if options.write:
-                with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
-                    stream.write(text)
+                try:
+                    with whole_file(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+                        stream.write(text)
+                except OSError as error:
+                    raise UsageError("{} cannot be written: {}.".format(path, error.strerror)) from None
         return 0
     if options.format == "json":
         print(as_json(hazards))

@@ -53,6 +53,9 @@ def _enter_all():
             ("op_scope", "tf.name_scope", lambda: old_calls.op_scope)):
         enter("tensorflow", name, "TF 1.0", now, make)
     enter("tensorflow", "estimator", "TF 2.16", "install tensorflow 2.15, or write the training loop with a Session")
+    enter("tensorflow", "concat_v2", "TF 1.0", "tf.concat", _v1("concat"))
+    enter("tensorflow", "deconv2d", "TF 0.6", "tf.nn.conv2d_transpose", _v1("nn.conv2d_transpose"))
+    enter("tensorflow.nn", "deconv2d", "TF 0.6", "tf.nn.conv2d_transpose", _v1("nn.conv2d_transpose"))
     enter("tensorflow", "pywrap_tensorflow", "TF 2.0", "tf.train.NewCheckpointReader",
           _of("graphgrad.legacy.contrib", "framework"))
     enter("tensorflow.train", "SummaryWriter", "TF 1.0", "tf.summary.FileWriter", _v1("summary.FileWriter"))
@@ -139,6 +142,19 @@ def _enter_all():
             ("tensorflow.python.util.all_util", "make_all", "TF 2.0", "__all__", lambda: lambda *a, **k: []),
             ("tensorflow.python.util.all_util", "remove_undocumented", "TF 2.0", "__all__",
              lambda: lambda *a, **k: None),
+            ("tensorflow.python.pywrap_tensorflow", "NewCheckpointReader", "TF 2.0", "tf.train.NewCheckpointReader",
+             _v1("train.NewCheckpointReader")),
+            ("tensorflow.python.util.nest", "is_sequence", "TF 2.9", "nest.is_nested",
+             _of("tensorflow.python.util.nest", "is_nested")),
+            (_FRAMEWORK + "graph_util", "convert_variables_to_constants", "TF 2.0",
+             "tf.compat.v1.graph_util.convert_variables_to_constants", _v1("graph_util.convert_variables_to_constants")),
+            (_FRAMEWORK + "graph_util", "remove_training_nodes", "TF 2.0",
+             "tf.compat.v1.graph_util.remove_training_nodes", _v1("graph_util.remove_training_nodes")),
+            (_FRAMEWORK + "common_shapes", "unknown_shape", "TF 2.0", "nothing: shapes come from C++",
+             lambda: lambda op: [_v1("TensorShape")()(None) for _ in op.outputs]),
+            (_OPS + "variable_scope", "variable", "TF 2.15", "tf.compat.v1.Variable", _v1("Variable")),
+            (_FRAMEWORK + "ops", "set_shapes_for_outputs", "TF 1.15", "nothing: shapes come from C++",
+             lambda: lambda op: None),
             (_OPS + "rnn", "_transpose_batch_time", "TF 2.0", "tf.transpose", lambda: old_calls.transpose_batch_time),
             (_OPS + "nn_ops", "_relu_grad", "TF 1.0", "tf.raw_ops.ReluGrad", _of(_OPS + "gen_nn_ops", "relu_grad")),
             (_OPS + "gradients_impl", "_IsBackpropagatable", "TF 1.14", "tensor.dtype.is_floating",

@@ -5,6 +5,10 @@ with parameters are made by a function: ``reverse(0.3)`` is a rule, ``guided`` i
 otherwise they work on float16, bfloat16, float32 and float64, on any rank and with unknown batch size. A rule
 that is the derivative of another function than the op's has that function as its attribute ``surrogate``.
 
+A parameter that is no number, or out of range, is a ValueError when the rule is made, and what should be a function
+and is none a TypeError; a rule on an operation that it is not made for is a GradientError that names both, when the
+gradient is built.
+
 Saved graphs find a rule without parameters again in any process that imports graphgrad. One with parameters is
 registered under the name that it is tagged with, before gradients are built:
 ``register_gradient("graphgrad.reverse(factor=0.3)")(reverse(0.3))``.

@@ -1,5 +1,6 @@
 """What rules check when they are put on an operation, and their parameters when they are made; what they share."""
 import math
+import operator
 
 from .._tf import tf
 from ..errors import GradientError
@@ -16,6 +17,23 @@ def one_input(rule, op):
             "The rule {} is for operations with one input and one output; operation {!r} of type {} has {} and "
             "{}.".format(rule, op.name, op.type, len(op.inputs), len(op.outputs)))
     return floating(rule, op, op.inputs[0])
+
+
+def elementwise(rule, op, rank=0):
+    """The input of an operation with one input, and an output of its shape; of that rank or more.
+
+    Raises:
+        GradientError: as one_input, and for other shapes: the formula would be broadcast to something else.
+    """
+    x = one_input(rule, op)
+    if not x.shape.is_compatible_with(op.outputs[0].shape):
+        raise GradientError(
+            "The rule {} is for operations whose output has the shape of the input; operation {!r} of type {} turns {} "
+            "into {}.".format(rule, op.name, op.type, x.shape, op.outputs[0].shape))
+    if x.shape.rank is not None and x.shape.rank < rank:
+        raise GradientError("The rule {} needs an input of rank {} or more; that of operation {!r} of type {} has "
+                            "shape {}.".format(rule, rank, op.name, op.type, x.shape))
+    return x
 
 
 def floating(rule, op, tensor):
@@ -44,7 +62,7 @@ def number(rule, name, value, minimum=None, maximum=None):
         bounds = [] if minimum is None else ["not below {:g}".format(minimum)]
         bounds += [] if maximum is None else ["not above {:g}".format(maximum)]
         raise ValueError("{}: {} must be a finite number{}, but got {!r}.".format(
-            rule, name, "".join(" " + bound for bound in bounds), value))
+            rule, name, " " * bool(bounds) + " and ".join(bounds), value))
     return number_
 
 
@@ -53,9 +71,18 @@ def bits(rule, k):
 
     Up to 16, ``2 ** k - 1`` levels and their halves are exact in float32.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 16:
+    k_ = whole(k)
+    if k_ is None or not 1 <= k_ <= 16:
         raise ValueError("{}: k, the number of bits, must be an int from 1 to 16, but got {!r}.".format(rule, k))
-    return k
+    return k_
+
+
+def whole(value):
+    """A whole number, of Python or numpy, as an int; None for anything else, True and 2.0 among it."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
 
 
 def keep(condition, tensor):

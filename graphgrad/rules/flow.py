@@ -1,11 +1,14 @@
 """Rules that steer the gradient: turned, scaled, clipped, bounded, or that of another function."""
+from typing import Any, Callable
+
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
-from ._kinds import floating, keep, number, of_type, one_input
+from ._kinds import elementwise, floating, keep, number, of_type
 
 
-def reverse(factor=1.0):
+def reverse(factor: Any = 1.0) -> GradientFunction:
     """Make the gradient reversal rule.
 
     Args:
@@ -26,13 +29,13 @@ def reverse(factor=1.0):
         Second order: 0 in x.
         Source: Ganin, Lempitsky 2014, arXiv:1409.7495.
         """
-        one_input("reverse", op)
+        elementwise("reverse", op)
         return -_as(factor, grad) * grad
 
     return rule
 
 
-def scale(factor):
+def scale(factor: Any) -> GradientFunction:
     """Make the rule that scales the gradient.
 
     Args:
@@ -52,13 +55,13 @@ def scale(factor):
         Second order: 0 in x.
         Source: tf-slim's scale_gradient.
         """
-        one_input("scale", op)
+        elementwise("scale", op)
         return _as(factor, grad) * grad
 
     return rule
 
 
-def clip_by_value(minimum, maximum):
+def clip_by_value(minimum: float, maximum: float) -> GradientFunction:
     """Make the rule that clips each entry of the gradient."""
     minimum = number("clip_by_value", "minimum", minimum)
     maximum = number("clip_by_value", "maximum", maximum)
@@ -77,13 +80,13 @@ def clip_by_value(minimum, maximum):
         Second order: that of the clipping, in g.
         Source: tf.clip_by_value, as a rule on one tensor.
         """
-        one_input("clip_by_value", op)
+        elementwise("clip_by_value", op)
         return tf.minimum(tf.maximum(grad, minimum), maximum)
 
     return rule
 
 
-def clip_by_norm(norm):
+def clip_by_norm(norm: float) -> GradientFunction:
     """Make the rule that shortens the gradient to a Euclidean norm."""
     norm = number("clip_by_norm", "norm", norm, minimum=0)
 
@@ -99,7 +102,7 @@ def clip_by_norm(norm):
         Second order: that of the formula, in g.
         Source: Pascanu, Mikolov, Bengio 2012, arXiv:1211.5063, on one tensor.
         """
-        one_input("clip_by_norm", op)
+        elementwise("clip_by_norm", op)
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         squared = tf.reduce_sum(tf.square(wide))
         # The square root of 0 has an infinite derivative: take it of 1 where it is not used.
@@ -126,12 +129,12 @@ def stop(op, grad):
 BOUND_GRADIENTS = ("identity_if_towards", "identity", "disconnected")
 
 
-def lower_bound(gradient="identity_if_towards"):
+def lower_bound(gradient: str = "identity_if_towards") -> GradientFunction:
     """Make the rule for ``max(x, bound)``."""
     return _bound("lower_bound", "Maximum", gradient, tf.greater_equal, tf.less)
 
 
-def upper_bound(gradient="identity_if_towards"):
+def upper_bound(gradient: str = "identity_if_towards") -> GradientFunction:
     """Make the rule for ``min(x, bound)``."""
     return _bound("upper_bound", "Minimum", gradient, tf.less_equal, tf.greater)
 
@@ -176,7 +179,7 @@ def _bound(name, op_type, gradient, within, towards):
     return rule
 
 
-def substitute(forward):
+def substitute(forward: Callable[..., Any]) -> GradientFunction:
     """Make the rule that gives an op the gradient of another function.
 
     Args:
@@ -204,7 +207,11 @@ def substitute(forward):
         with tf.control_dependencies(came):
             # Not before g is there, and not merged with the forward's own operations.
             inputs = [tf.identity(tensor) for tensor in op.inputs]
-        outputs = forward(*inputs)
+        try:
+            outputs = forward(*inputs)
+        except (TypeError, ValueError) as error:
+            raise GradientError("The substitute for operation {!r} (type {}) does not take its {} input(s): {}".format(
+                op.name, op.type, len(inputs), error)) from error
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         if len(outputs) != len(grads):
             raise GradientError("The substitute for operation {!r} (type {}) returns {} outputs, but the operation has "
@@ -219,7 +226,7 @@ def substitute(forward):
     return rule
 
 
-def bpda(backward):
+def bpda(backward: Callable[..., Any]) -> GradientFunction:
     """Make the rule that computes the gradient by a function of inputs and g.
 
     Args:

@@ -7,7 +7,10 @@ is one layer with it. Weights and biases get None. For an op that is not linear 
 sum, a residual Add, a batch normalisation in inference) every rule gives the shares ``x * dz/dx * R / z``, with
 epsilon left out, as iNNvestigate and zennit do.
 """
+import numpy as np
+
 from .._tf import tf
+from .._types import GradientFunction, TensorLike
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
 from ._again import again
@@ -39,7 +42,7 @@ def lrp_z(op, relevance, *others):
     return _propagate("lrp_z", op, relevance, _stable(0.0), None, others)
 
 
-def lrp_epsilon(epsilon=1e-4):
+def lrp_epsilon(epsilon: float = 1e-4) -> GradientFunction:
     """Make the LRP-epsilon rule."""
     epsilon = number("lrp_epsilon", "epsilon", epsilon, minimum=0)
 
@@ -94,7 +97,7 @@ def lrp_w_square(op, relevance, *others):
         x, tf.square(w)), others)
 
 
-def lrp_alpha_beta(alpha=2.0, beta=1.0):
+def lrp_alpha_beta(alpha: float = 2.0, beta: float = 1.0) -> GradientFunction:
     """Make the LRP-alpha-beta rule; ``alpha - beta`` must be 1."""
     alpha = number("lrp_alpha_beta", "alpha", alpha, minimum=0)
     beta = number("lrp_alpha_beta", "beta", beta, minimum=0)
@@ -153,8 +156,12 @@ def excitation_backprop(op, relevance, *others):
         x, w, None, 1.0, 0.0), others)
 
 
-def lrp_z_box(low, high):
+def lrp_z_box(low: TensorLike, high: TensorLike) -> GradientFunction:
     """Make the LRP-zB rule for a first layer whose inputs lie within bounds: numbers, or arrays that broadcast to x."""
+    low, high = _bound("low", low), _bound("high", high)
+    if np.any(low > high):
+        raise ValueError("lrp_z_box: low must not be above high, but got {!r} and {!r}.".format(low, high))
+
     @gradient_rule("lrp_z_box", low=_name_of(low), high=_name_of(high))
     def rule(op, relevance, *others):
         """LRP-zB (z-box): ``x * back(s) - low * back+(s) - high * back-(s)``, ``s = R / z``, for bounded inputs.
@@ -179,7 +186,7 @@ def lrp_z_box(low, high):
     return rule
 
 
-def lrp_gamma(gamma=0.25):
+def lrp_gamma(gamma: float = 0.25) -> GradientFunction:
     """Make the LRP-gamma rule."""
     gamma = number("lrp_gamma", "gamma", gamma, minimum=0)
 
@@ -316,5 +323,16 @@ def _negative(tensor):
     return tf.minimum(tensor, tf.zeros([], tensor.dtype))
 
 
+def _bound(name, value):
+    """A bound of the inputs as a float or an array; ValueError if it is no number."""
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if value is None or np.isnan(array).any():
+        raise ValueError("lrp_z_box: {} must be a number or an array of numbers, but got {!r}.".format(name, value))
+    return array if array.ndim else float(array)
+
+
 def _name_of(bound):
-    return bound if isinstance(bound, (int, float)) else "array"
+    return bound if isinstance(bound, float) else "array"

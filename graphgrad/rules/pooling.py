@@ -1,5 +1,6 @@
 """Rules for max-pooling: the gradient spread over the window instead of sent to its largest entry."""
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
 from ._kinds import number, of_type
@@ -26,7 +27,7 @@ def _power(op, x, epsilon):
     return _average(op, tf.square(x)) / (epsilon + _average(op, tf.abs(x)))
 
 
-def smoothed_max_pool_l2(epsilon=1e-2):
+def smoothed_max_pool_l2(epsilon: float = 1e-2) -> GradientFunction:
     """Make the rule that differentiates a max-pool as a weighted average."""
     epsilon = number("smoothed_max_pool_l2", "epsilon", epsilon, minimum=0)
 
@@ -55,7 +56,7 @@ def smoothed_max_pool_l2(epsilon=1e-2):
     return rule
 
 
-def prr(epsilon=1e-10):
+def prr(epsilon: float = 1e-10) -> GradientFunction:
     """Make the proportional-redistribution rule."""
     epsilon = number("prr", "epsilon", epsilon, minimum=0)
 

@@ -1,10 +1,13 @@
 """Rules of quantisers: for activations within an interval, and for gradients that are quantised themselves."""
+from typing import Optional
+
 from .._tf import tf
+from .._types import GradientFunction
 from ..registry import declare_surrogate, gradient_rule
-from ._kinds import bits, keep, number, one_input, per_sample
+from ._kinds import bits, elementwise, keep, number, per_sample
 
 
-def straight_through_interval(minimum=0.0, maximum=1.0):
+def straight_through_interval(minimum: float = 0.0, maximum: float = 1.0) -> GradientFunction:
     """Make the rule for a quantiser that clips to an interval first."""
     minimum = number("straight_through_interval", "minimum", minimum)
     maximum = number("straight_through_interval", "maximum", maximum)
@@ -25,14 +28,14 @@ def straight_through_interval(minimum=0.0, maximum=1.0):
         Second order: that of where, in g.
         Source: Zhou et al. 2016 (DoReFa), arXiv:1606.06160; larq's DoReFa.
         """
-        x = one_input("straight_through_interval", op)
+        x = elementwise("straight_through_interval", op)
         inside = tf.logical_and(x >= minimum, x <= maximum)
         return keep(inside, grad)
 
     return rule
 
 
-def dorefa_gradients(k, noise=True, seed=None):
+def dorefa_gradients(k: int, noise: bool = True, seed: Optional[int] = None) -> GradientFunction:
     """Make the rule that quantises the gradient.
 
     Args:
@@ -57,7 +60,7 @@ def dorefa_gradients(k, noise=True, seed=None):
         Second order: none through the rounding.
         Source: Zhou et al. 2016, arXiv:1606.06160, equation 12; tensorpack's fg.
         """
-        one_input("dorefa_gradients", op)
+        elementwise("dorefa_gradients", op)
         n = float(2 ** k - 1)
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         largest = tf.reduce_max(tf.abs(wide), axis=per_sample(wide), keepdims=True)

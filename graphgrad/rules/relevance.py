@@ -6,10 +6,11 @@ takes the halves apart. It needs no second graph, no run beforehand and no fixed
 The rules look at the first half of g alone and give both halves the same.
 """
 from .._tf import tf
+from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
 from ._again import again
-from ._kinds import floating, number, of_type, one_input
+from ._kinds import elementwise, floating, number, of_type
 
 #: Element by element, not linear, of one input.
 ONE_INPUT = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh", "Exp", "Log",
@@ -19,12 +20,12 @@ TWO_INPUTS = ("Mul", "RealDiv", "Minimum", "Maximum", "SquaredDifference", "Div"
 #: Linear in the first of two inputs.
 QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
 #: Linear in each of two inputs.
-PRODUCTS = ("Mul", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+BILINEAR = ("Mul", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 #: Names an op of ``ops.paired``: what depends on it differs between the halves.
 PAIRED = "graphgrad_paired"
 
 
-def lrp_epsilon_gradient(epsilon=1e-4):
+def lrp_epsilon_gradient(epsilon: float = 1e-4) -> GradientFunction:
     """Make the rule of LRP-epsilon as a gradient."""
     epsilon = number("lrp_epsilon_gradient", "epsilon", epsilon, minimum=0)
     if not epsilon:
@@ -43,14 +44,14 @@ def lrp_epsilon_gradient(epsilon=1e-4):
         Second order: that of the formula.
         Source: Ancona et al. 2018, arXiv:1711.06104, DeepExplain's EpsilonLRP; Bach et al. 2015.
         """
-        x = one_input("lrp_epsilon_gradient", op)
+        x = elementwise("lrp_epsilon_gradient", op)
         size = epsilon * tf.ones_like(x)
         return grad * op.outputs[0] / (x + tf.compat.v1.where(x >= 0, size, -size))
 
     return rule
 
 
-def deeplift_rescale(near=1e-5):
+def deeplift_rescale(near: float = 1e-5) -> GradientFunction:
     """Make DeepLIFT's rescale rule for ops of one input, on a batch of pairs."""
     near = number("deeplift_rescale", "near", near, minimum=0)
 
@@ -68,7 +69,8 @@ def deeplift_rescale(near=1e-5):
         Source: Shrikumar, Greenside, Kundaje 2017, arXiv:1704.02685; DeepExplain's DeepLIFTRescale (near 1e-5), SHAP
         (1e-6, with the derivative at x), captum (1e-10).
         """
-        one_input("deeplift_rescale", op)
+        elementwise("deeplift_rescale", op)
+        _of_pairs("deeplift_rescale", op)
         (x, x0), (y, y0), (g, _) = _halves(op.inputs[0]), _halves(op.outputs[0]), _halves(grad)
         middle = original_gradient(again(op, [(x + x0) / 2]), g)[0]
         return _both(_slope(g, y - y0, x - x0, near, middle))
@@ -91,7 +93,7 @@ def deeplift_two_inputs(op, grad):
     Second order: that of the formula.
     Source: SHAP's nonlinearity_2d_handler; Lundberg, Lee 2017, arXiv:1705.07874, two players' Shapley values.
     """
-    of_type("deeplift_two_inputs", op, TWO_INPUTS + PRODUCTS)
+    of_type("deeplift_two_inputs", op, TWO_INPUTS + BILINEAR)
     floating("deeplift_two_inputs", op, op.inputs[0])
     return rescale_two_inputs(op, grad, [_depends_on_pair(op, tensor) for tensor in op.inputs])
 
@@ -99,14 +101,15 @@ def deeplift_two_inputs(op, grad):
 def rescale_two_inputs(op, grad, varies):
     """``deeplift_two_inputs`` where it is known, for each input, whether it differs between sample and baseline."""
     a, b = op.inputs
-    if sum(varies) < 2 and (op.type in PRODUCTS or (op.type in QUOTIENTS and not varies[1])):
+    if sum(varies) < 2 and (op.type in BILINEAR or (op.type in QUOTIENTS and not varies[1])):
         return original_gradient(op, grad)      # linear in the one that varies
     if op.type == "MatMul":
         raise GradientError(
             "The rule deeplift_two_inputs cannot take operation {!r} (type MatMul) apart: both of its inputs depend on "
             "the sample, so it mixes samples with baselines. Use a batched product (rank 3).".format(op.name))
+    _of_pairs("deeplift_two_inputs", op)
     (y, y0), (g, _) = _halves(op.outputs[0]), _halves(grad)
-    if op.type in PRODUCTS:
+    if op.type in BILINEAR:
         (a1, a0), (b1, b0) = _halves(a), _halves(b)
         middle = again(op, [(a1 + a0) / 2, (b1 + b0) / 2])
         return [_both(gradient) for gradient in original_gradient(middle, g)]
@@ -142,6 +145,7 @@ def deeplift_max_pool(op, grad):
     Source: SHAP's maxpool handler, captum; after Shrikumar et al. 2017, arXiv:1704.02685.
     """
     of_type("deeplift_max_pool", op, ("MaxPool", "MaxPool3D", "Max"))
+    _of_pairs("deeplift_max_pool", op)
     (x, x0), (y, y0), (g, _) = _halves(op.inputs[0]), _halves(op.outputs[0]), _halves(grad)
     largest = tf.maximum(y, y0)
     routed = original_gradient(op, tf.concat([g * (largest - y0), g * (y - largest)], 0))[0]
@@ -166,6 +170,7 @@ def deeplift_softmax(op, grad):
     them by their size; one shift for both leaves the quotient, and its shares, as they are without.
     """
     of_type("deeplift_softmax", op, ("Softmax",))
+    _of_pairs("deeplift_softmax", op)
     (x, x0), (g, _) = _halves(op.inputs[0]), _halves(grad)
     shift = tf.reduce_max(tf.maximum(x, x0), axis=-1, keepdims=True)
     e, e0 = tf.exp(x - shift), tf.exp(x0 - shift)
@@ -189,10 +194,20 @@ def deeplift_softmax_centred(op, grad):
     Source: captum's softmax rule; the normalisation of arXiv:1704.02685, section 3.6.
     """
     of_type("deeplift_softmax_centred", op, ("Softmax",))
+    _of_pairs("deeplift_softmax_centred", op)
     (x, x0), (y, y0), (g, _) = _halves(op.inputs[0]), _halves(op.outputs[0]), _halves(grad)
     own = y * (g - tf.reduce_sum(g * y, axis=-1, keepdims=True))
     multiplier = _slope(g, y - y0, x - x0, 1e-10, own)
     return _both(multiplier - tf.reduce_mean(multiplier, axis=-1, keepdims=True))
+
+
+def _of_pairs(rule, op):
+    """Raise GradientError if the output of an operation cannot be samples and as many baselines."""
+    shape = op.outputs[0].shape
+    if shape.rank is not None and (shape.rank == 0 or (shape.as_list()[0] or 0) % 2):
+        raise GradientError(
+            "The rule {} takes samples and as many baselines in one batch (ops.paired): the first dimension must be "
+            "even, but operation {!r} of type {} has shape {}.".format(rule, op.name, op.type, shape))
 
 
 def _halves(tensor):

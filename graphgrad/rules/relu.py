@@ -1,7 +1,10 @@
 """Rules for ReLU and its relatives: which part of the gradient passes a rectifier backwards."""
+from typing import Optional
+
 from .._tf import tf
+from .._types import GradientFunction, TensorLike
 from ..registry import declare_surrogate, gradient_rule, original_gradient
-from ._kinds import keep, number, of_type, one_input, per_sample
+from ._kinds import elementwise, keep, number, of_type, one_input, per_sample
 
 
 @gradient_rule("guided")
@@ -72,7 +75,7 @@ def guided_input_mask(op, grad):
     Second order: that of max, in g.
     Source: tf-keras-vis and the code of RectGrad; despite the name arXiv:1412.6806 is about ReLU alone.
     """
-    x = one_input("guided_input_mask", op)
+    x = elementwise("guided_input_mask", op)
     return keep(x > 0, tf.nn.relu(grad))
 
 
@@ -90,7 +93,7 @@ def guided_output_mask(op, grad):
     Second order: that of where, in g.
     Source: PAIR saliency, keras-vis; arXiv:1412.6806.
     """
-    one_input("guided_output_mask", op)
+    elementwise("guided_output_mask", op)
     of_type("guided_output_mask", op, ("Relu",))
     return keep(tf.logical_and(op.outputs[0] > 0, grad > 0), grad)
 
@@ -108,11 +111,11 @@ def deconvnet(op, grad):
     Second order: that of Relu at g.
     Source: Zeiler, Fergus 2013, arXiv:1311.2901.
     """
-    one_input("deconvnet", op)
+    elementwise("deconvnet", op)
     return tf.nn.relu(grad)
 
 
-def redirected(step=None, switch=16):
+def redirected(step: Optional[TensorLike] = None, switch: int = 16) -> GradientFunction:
     """Make the redirected-ReLU rule.
 
     Args:
@@ -121,6 +124,9 @@ def redirected(step=None, switch=16):
         switch: once ``step`` is above it, the ordinary gradient is used.
     """
     switch = number("redirected", "switch", switch)
+    if step is not None and not callable(step) and not hasattr(step, "dtype"):
+        raise TypeError("redirected: step must be a tensor, a variable or a function that returns one, but got "
+                        "{!r}.".format(step))
 
     @gradient_rule("redirected", switch=None if step is None else switch)
     def rule(op, grad):
@@ -139,7 +145,7 @@ def redirected(step=None, switch=16):
         Second order: that of where, in g.
         Source: lucid, redirected_relu_grad, which switches at global_step 16.
         """
-        x = one_input("redirected", op)
+        x = elementwise("redirected", op)
         of_type("redirected", op, ("Relu", "Relu6"))
         below = x < 0
         out = tf.logical_or(below, x > 6) if op.type == "Relu6" else below
@@ -172,7 +178,7 @@ def zero(op, grad):
     return tf.zeros_like(one_input("zero", op))
 
 
-def rectgrad(percentile=98.0):
+def rectgrad(percentile: float = 98.0) -> GradientFunction:
     """Make the RectGrad rule with a threshold per sample."""
     percentile = number("rectgrad", "percentile", percentile, minimum=0, maximum=100)
 
@@ -192,7 +198,7 @@ def rectgrad(percentile=98.0):
         Second order: that of where, in g.
         Source: Kim et al. 2019, arXiv:1902.04893, and its code (which takes a percentile over images only).
         """
-        one_input("rectgrad", op)
+        elementwise("rectgrad", op)
         importance = op.outputs[0] * grad
         shape = tf.shape(importance)
         samples = tf.reduce_prod(shape[:1])
@@ -205,7 +211,7 @@ def rectgrad(percentile=98.0):
     return rule
 
 
-def rectgrad_constant(threshold=0.0):
+def rectgrad_constant(threshold: float = 0.0) -> GradientFunction:
     """Make the RectGrad rule with one threshold for all."""
     threshold = number("rectgrad_constant", "threshold", threshold)
 
@@ -222,7 +228,7 @@ def rectgrad_constant(threshold=0.0):
         Second order: that of where, in g.
         Source: Kim et al. 2019, arXiv:1902.04893, its code's RectifiedGradientConst.
         """
-        one_input("rectgrad_constant", op)
+        elementwise("rectgrad_constant", op)
         return keep(op.outputs[0] * grad > threshold, grad)
 
     return rule
@@ -256,7 +262,7 @@ def rectgrad_padding(op, grad):
     return original_gradient(op, grad)
 
 
-def beta_smooth(beta=10.0):
+def beta_smooth(beta: float = 10.0) -> GradientFunction:
     """Make the rule that differentiates a ReLU as a softplus."""
     beta = number("beta_smooth", "beta", beta, minimum=0)
 
@@ -274,13 +280,13 @@ def beta_smooth(beta=10.0):
         Second order: that of the formula.
         Source: Dombrowski et al. 2019, arXiv:1906.07983; zennit's ReLUBetaSmooth.
         """
-        x = one_input("beta_smooth", op)
+        x = elementwise("beta_smooth", op)
         return tf.sigmoid(beta * x) * grad
 
     return rule
 
 
-def spike(gamma=0.3):
+def spike(gamma: float = 0.3) -> GradientFunction:
     """Make the rule of a spiking neuron."""
     gamma = number("spike", "gamma", gamma, minimum=0)
 
@@ -302,7 +308,7 @@ def spike(gamma=0.3):
         Second order: that of the formula.
         Source: Bellec et al. 2018, arXiv:1803.09574, LSNN-official (SpikeFunction; gamma is its dampening factor).
         """
-        v = one_input("spike", op)
+        v = elementwise("spike", op)
         return gamma * tf.nn.relu(1 - tf.abs(v)) * grad
 
     return rule

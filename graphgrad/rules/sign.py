@@ -1,7 +1,9 @@
 """Straight-through estimators: a gradient for steps, signs and roundings, whose own is zero or none."""
 from .._tf import tf
+from .._types import GradientFunction
+from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
-from ._kinds import keep, number, one_input
+from ._kinds import elementwise, floating, keep, number
 
 
 @gradient_rule("straight_through")
@@ -19,11 +21,11 @@ def straight_through(op, grad):
     tf.grad_pass_through, and the gradient of BWN weights (Rastegari et al. 2016, arXiv:1603.05279) with their
     scale held constant.
     """
-    one_input("straight_through", op)
+    elementwise("straight_through", op)
     return grad
 
 
-def straight_through_clipped_input(limit=1.0):
+def straight_through_clipped_input(limit: float = 1.0) -> GradientFunction:
     """Make the rule for a straight-through estimator that is cut where the input is large."""
     limit = number("straight_through_clipped_input", "limit", limit, minimum=0)
 
@@ -42,13 +44,13 @@ def straight_through_clipped_input(limit=1.0):
         Source: Courbariaux et al. 2016, arXiv:1602.02830, equation 4; larq's ste_sign, ste_heaviside and ste_tern.
         Also found under the name "QuantizeGrad", which in most public code is the rule that clips the gradient.
         """
-        x = one_input("straight_through_clipped_input", op)
+        x = elementwise("straight_through_clipped_input", op)
         return keep(tf.abs(x) <= limit, grad)
 
     return rule
 
 
-def straight_through_clipped_gradient(limit=1.0):
+def straight_through_clipped_gradient(limit: float = 1.0) -> GradientFunction:
     """Make the rule for a straight-through estimator whose gradient is clipped."""
     limit = number("straight_through_clipped_gradient", "limit", limit, minimum=0)
 
@@ -65,7 +67,7 @@ def straight_through_clipped_gradient(limit=1.0):
         Source: public code under the name "QuantizeGrad"; despite the name it is not the estimator of
         arXiv:1602.02830, which looks at the input (straight_through_clipped_input).
         """
-        one_input("straight_through_clipped_gradient", op)
+        elementwise("straight_through_clipped_gradient", op)
         return tf.minimum(tf.maximum(grad, -limit), limit)
 
     return rule
@@ -90,11 +92,11 @@ def approx_sign(op, grad):
     Second order: that of the formula.
     Source: Liu et al. 2018 (Bi-Real Net), arXiv:1808.00278; larq's approx_sign.
     """
-    size = tf.abs(one_input("approx_sign", op))
+    size = tf.abs(elementwise("approx_sign", op))
     return keep(size <= 1, (2 - 2 * size) * grad)
 
 
-def swish_sign(beta=5.0):
+def swish_sign(beta: float = 5.0) -> GradientFunction:
     """Make the SwishSign rule."""
     beta = number("swish_sign", "beta", beta, minimum=0)
 
@@ -117,7 +119,7 @@ def swish_sign(beta=5.0):
         Second order: that of the formula.
         Source: Darabi et al. 2018 (BNN+), arXiv:1812.11800; larq's swish_sign.
         """
-        x = one_input("swish_sign", op)
+        x = elementwise("swish_sign", op)
         u = tf.minimum(tf.maximum(beta * x, -200), 200)
         up, down = tf.sigmoid(u), tf.sigmoid(-u)
         return 2 * beta * (2 - u * (up - down)) * (up * down) * grad
@@ -139,11 +141,11 @@ def tanh_surrogate(op, grad):
     Second order: that of the formula.
     Source: OneBit, as described in github.com/xuyuzhuang11/OneBit/issues/10.
     """
-    x = one_input("tanh_surrogate", op)
+    x = elementwise("tanh_surrogate", op)
     return (0.001 + (1 - tf.square(tf.tanh(x)))) * grad   # in this order: 1.001 is 1 in bfloat16
 
 
-def magnitude_aware(limit=1.0):
+def magnitude_aware(limit: float = 1.0) -> GradientFunction:
     """Make the magnitude-aware rule."""
     limit = number("magnitude_aware", "limit", limit, minimum=0)
 
@@ -162,7 +164,7 @@ def magnitude_aware(limit=1.0):
         Second order: that of the formula with a depending on x.
         Source: Liu et al. 2018 (Bi-Real Net), arXiv:1808.00278, section 3.3; larq's MagnitudeAwareSign.
         """
-        x = one_input("magnitude_aware", op)
+        x = elementwise("magnitude_aware", op, rank=1)
         return mean_size(x) * keep(tf.abs(x) <= limit, grad)   # in this order the two run side by side
 
     return rule
@@ -182,7 +184,7 @@ def xnor(op, grad):
     Source: Rastegari et al. 2016, arXiv:1603.05279, section 3.1. (Its public code multiplies further and differs:
     github.com/jiecaoyu/XNOR-Net-PyTorch/issues/25.)
     """
-    w = one_input("xnor", op)
+    w = elementwise("xnor", op, rank=1)
     inside = tf.cast(tf.abs(w) <= 1, w.dtype)
     shape = tf.shape(w)
     number_of_weights = tf.cast(tf.reduce_prod(shape[:-1]), tf.float64)
@@ -203,7 +205,11 @@ def ttq(op, grad):
     Second order: that of the formula.
     Source: Zhu et al. 2016, arXiv:1612.01064, equations 7 and 8; tensorpack's ternarize.
     """
+    if len(op.inputs) != 4:
+        raise GradientError("The rule ttq is for functions of x, wp, wn and threshold, such as ops.ternarize; "
+                            "operation {!r} of type {} has {} inputs.".format(op.name, op.type, len(op.inputs)))
     x, wp, wn, threshold = op.inputs
+    floating("ttq", op, x)
     above, below = x > threshold, x < -threshold
     ones = tf.ones_like(x)
     scale = tf.compat.v1.where(above, wp * ones, tf.compat.v1.where(below, wn * ones, ones))

@@ -1,8 +1,12 @@
 """Grad-CAM and its relatives: where in a layer of features the class is, laid over the input."""
+from typing import Any, Optional
+
 import numpy as np
 
 from .. import presets
+from .._types import Tensor
 from ..errors import SaliencyError
+from ..overrides import Override
 from .endpoints import tensor_named
 from .method import Job, Method
 from .path import Path
@@ -31,7 +35,9 @@ class GradCam(Method):
         layer: the layer.
     """
 
-    def __init__(self, y, x, target=None, layer=None, channels_first=None, upsample=True, override=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, layer: Any = None,
+                 channels_first: Optional[bool] = None, upsample: bool = True,
+                 override: Optional[Override] = None) -> None:
         self._wanted = layer
         self._channels_first = channels_first
         self.upsample = upsample
@@ -97,8 +103,9 @@ class GradCamPlusPlus(GradCam):
             tf-keras-vis do, and the paper does not.
     """
 
-    def __init__(self, y, x, target=None, layer=None, channels_first=None, upsample=True, normalized=False,
-                 override=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, layer: Any = None,
+                 channels_first: Optional[bool] = None, upsample: bool = True, normalized: bool = False,
+                 override: Optional[Override] = None) -> None:
         self.normalized = normalized
         super().__init__(y, x, target, layer, channels_first, upsample, override)
 
@@ -119,7 +126,8 @@ class GuidedGradCam(GradCam):
     Grad-CAM's own gradients are the ordinary ones. Source and arguments: as of GradCam, without upsample.
     """
 
-    def __init__(self, y, x, target=None, layer=None, channels_first=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, layer: Any = None,
+                 channels_first: Optional[bool] = None) -> None:
         super().__init__(y, x, target, layer, channels_first, True, override=presets.guided_backprop())
 
     def goes_through(self):

@@ -1,7 +1,9 @@
 """``graphgrad saliency``: maps of a model in a file, for images in files, as panels, arrays and a gallery."""
+import contextlib
 import difflib
 import io
 import os
+import re
 import sys
 import warnings
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from .._tf import tf
 from ..errors import OverrideWarning, SaliencyError, UsageError
+from ..whole import whole_file
 from . import gallery, images, models, pictures
 from .menu import METHODS
 from .path import Path
@@ -162,8 +165,8 @@ class _Work:
         return found
 
     def _stem(self, name):
-        stem = base = os.path.splitext(os.path.basename(name.split("[")[0]))[0] + (
-            "_" + name.split("[")[1].rstrip("]") if name.endswith("]") else "")
+        path, number = re.match(r"(.*?)(?:\[(\d+)\])?\Z", name, re.S).groups()
+        stem = base = os.path.splitext(os.path.basename(path))[0] + ("_" + number if number else "")
         number = 1
         while stem in self._taken:
             number += 1
@@ -207,9 +210,14 @@ class _Work:
             self._say("{}: completeness gap at most {:.2g}".format(name, np.abs(method.gap).max()))
 
     def _write(self, name, data):
+        with self._new_file(name, "wb") as stream:
+            stream.write(data)
+
+    @contextlib.contextmanager
+    def _new_file(self, name, mode, **options):
         try:
-            with open(os.path.join(self.folder, name), "wb") as stream:
-                stream.write(data)
+            with whole_file(os.path.join(self.folder, name), mode, **options) as stream:
+                yield stream
         except OSError as error:
             raise SaliencyError("{} cannot be written to {}: {}.".format(name, self.folder, error.strerror)) from None
         self.files += 1
@@ -224,9 +232,8 @@ class _Work:
                 yield example.caption, panels
 
         title = "Saliency of {}".format(os.path.basename(os.path.normpath(self.options.model)))
-        with open(os.path.join(self.folder, "index.html"), "w", encoding="utf-8") as stream:
+        with self._new_file("index.html", "w", encoding="utf-8") as stream:
             gallery.write(stream, title, "\n".join(self.model.notes + summary), names, rows())
-        self.files += 1
 
     @staticmethod
     def _say(text):

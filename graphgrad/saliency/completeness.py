@@ -1,5 +1,9 @@
 """Methods whose maps sum to something that is known: by how much they do not."""
+from typing import Any, Iterator
+
 import numpy as np
+
+from .._types import Array
 
 
 class SumsUp:
@@ -11,11 +15,11 @@ class SumsUp:
     _gaps = ()
 
     @property
-    def gap(self):
+    def gap(self) -> Array:
         """The gaps of the last call, float64 [batch]."""
         return np.array(self._gaps)
 
-    def stream(self, *arguments, **more):
+    def stream(self, *arguments: Any, **more: Any) -> Iterator[Array]:
         """As ``Method.stream``; ``gap`` grows with the maps that were taken."""
         self._gaps = []
         return super().stream(*arguments, **more)

@@ -1,8 +1,10 @@
 """Occlusion: how much the score falls when a window of the example is covered. No gradient is needed."""
 import itertools
+from typing import Any, Sequence, Union
 
 import numpy as np
 
+from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
 from .integrated import as_baseline
 from .method import Method
@@ -25,7 +27,8 @@ class Occlusion(Method):
         value: what covers: a number, or an array of the shape of one example.
     """
 
-    def __init__(self, y, x, target=None, window=None, stride=None, value=0.0):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, window: Union[int, Sequence[int], None] = None,
+                 stride: Union[int, Sequence[int], None] = None, value: TensorLike = 0.0) -> None:
         self.window = window
         self.stride = stride
         self.value = as_baseline(value, x)

@@ -1,6 +1,7 @@
 """What of a graph is its input and its output, where that is unambiguous; the candidates where it is not."""
 import difflib
 
+from .. import _tf
 from ..errors import SaliencyError
 
 _SHOWN = 12
@@ -37,7 +38,7 @@ def of_graph(graph, x=None, y=None):
     else:
         inputs = _placeholders(graph)
         if y is not None:
-            needed = _needed(tensor_named(graph, y).op)
+            needed = _tf.upstream([tensor_named(graph, y).op])
             inputs = [tensor for tensor in inputs if tensor.op in needed]
     outputs = {tensor: [tensor_named(graph, y)] if y is not None else _outputs(graph, tensor) for tensor in inputs}
     if x is None:
@@ -88,16 +89,6 @@ def _outputs(graph, x):
     return [out for op in graph.get_operations() if op in mine and op is not x.op for out in op.outputs[:1]
             if out.dtype.is_floating and not out.dtype._is_ref_dtype
             and not any(consumer in mine for consumer in out.consumers())]
-
-
-def _needed(op):
-    needed, stack = set(), [op]
-    while stack:
-        op = stack.pop()
-        if op not in needed:
-            needed.add(op)
-            stack += [tensor.op for tensor in op.inputs]
-    return needed
 
 
 def _distinct(tensors):

@@ -1,5 +1,8 @@
 """Maps that are one gradient at the example: plain, times the input, or with an override on the way."""
+from typing import Any
+
 from .. import presets
+from .._types import Tensor
 from .method import Job, Method
 
 
@@ -32,7 +35,7 @@ class GradientTimesInput(Gradient):
         return gradient * image
 
 
-def guided_backprop(y, x, target=None):
+def guided_backprop(y: Tensor, x: Tensor, target: Any = None) -> Gradient:
     """Guided backprop: at each rectifier, only what is positive in the gradient passes, where the rectifier is open.
 
     For Relu, Relu6, LeakyRelu, Elu, Selu, Softplus and Softsign (``presets.guided_backprop``).
@@ -47,7 +50,7 @@ def guided_backprop(y, x, target=None):
     return Gradient(y, x, target, override=presets.guided_backprop())
 
 
-def deconvnet(y, x, target=None):
+def deconvnet(y: Tensor, x: Tensor, target: Any = None) -> Gradient:
     """Deconvnet: at each rectifier, only what is positive in the gradient passes, whatever its input was.
 
     Source: Zeiler, Fergus 2013, arXiv:1311.2901. The caution of ``guided_backprop`` holds for it too.

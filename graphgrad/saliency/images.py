@@ -6,10 +6,13 @@ import numpy as np
 
 from .._tf import tf, v1
 from ..errors import SaliencyError
+from ..untrusted import UNREADABLE, read_array
+from .headers import declared_pixels
 from .reasons import reason
 from .resize import resize
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".npy")
+_MOST_PIXELS = 1 << 26           # 8192 x 8192, over all frames: what takes gigabytes to decode is no input of a model
 _LUMA = (0.299, 0.587, 0.114)    # ITU-R BT.601, as TensorFlow and PIL have it
 
 
@@ -127,10 +130,11 @@ class Reader:
 
     def _read_array(self, path):
         try:
-            values = np.load(path, allow_pickle=False)
-            if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiub":
-                raise ValueError("it holds {}".format(getattr(values, "dtype", "no array")))
-        except (OSError, ValueError, EOFError) as error:
+            with open(path, "rb") as stream:
+                values = read_array(stream, os.path.getsize(path))
+            if values.dtype.kind not in "fiub":
+                raise ValueError("it holds {}".format(values.dtype))
+        except UNREADABLE as error:
             raise SaliencyError("it is no array of numbers: {}".format(str(error).split("\n")[0])) from None
         rank = len(self._example)
         for batch in (values[None], values):
@@ -161,6 +165,12 @@ class Reader:
                 data = stream.read()
         except OSError as error:
             raise SaliencyError("it cannot be read: {}".format(error.strerror or error)) from None
+        pixels = declared_pixels(data)
+        if pixels is None:
+            raise SaliencyError("it is no whole PNG, JPEG, GIF or BMP file")
+        if pixels > _MOST_PIXELS:
+            raise SaliencyError("it claims {} pixels, and the most are {}: cut or scale it down".format(
+                pixels, _MOST_PIXELS))
         if self._session is None:
             with tf.Graph().as_default() as graph:
                 self._data = v1.placeholder(tf.string, [])

@@ -1,7 +1,11 @@
 """Maps that integrate the gradient along straight lines to the example: integrated and expected gradients."""
+from typing import Any, Optional
+
 import numpy as np
 
+from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
+from ..overrides import Override
 from .completeness import SumsUp
 from .method import Method
 from .sampled import check_count
@@ -56,7 +60,8 @@ class IntegratedGradients(SumsUp, Method):
             (as in DeepExplain).
     """
 
-    def __init__(self, y, x, target=None, baseline=0.0, steps=50, rule="midpoint", override=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, baseline: TensorLike = 0.0, steps: int = 50,
+                 rule: str = "midpoint", override: Optional[Override] = None) -> None:
         check_count("steps", steps)
         if rule not in RULES:
             raise SaliencyError("rule must be one of {}, but got {!r}.".format(", ".join(RULES), rule))
@@ -116,7 +121,8 @@ class ExpectedGradients(Method):
         seed: of the draws. An example's draws depend on the seed and on its number in the call, on nothing else.
     """
 
-    def __init__(self, y, x, background, target=None, samples=200, seed=0, override=None):
+    def __init__(self, y: Tensor, x: Tensor, background: TensorLike, target: Any = None, samples: int = 200,
+                 seed: int = 0, override: Optional[Override] = None) -> None:
         check_count("samples", samples)
         self.background = np.asarray(background, x.dtype.as_numpy_dtype)
         if self.background.ndim < 1 or not len(self.background) or not x.shape[1:].is_compatible_with(

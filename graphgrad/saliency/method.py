@@ -1,11 +1,14 @@
 """What all methods share: built once for a y and an x, then called with a Session and images, in stacks."""
 import collections
 import contextlib
+from typing import Any, Iterable, Iterator, Optional, Sequence
 
 import numpy as np
 
 from .._tf import tf, v1
+from .._types import Array, Feed, Session, Tensor, TensorLike
 from ..errors import SaliencyError
+from ..overrides import Override
 from .path import Path
 from .progress import Progress
 from .stacks import Stacks, batch_for
@@ -35,7 +38,7 @@ class Method:
             the target is out of range.
     """
 
-    def __init__(self, y, x, target=None, override=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, override: Optional[Override] = None) -> None:
         self.graph = _graph_of(y, x)
         self.x = x
         self.override = override
@@ -90,7 +93,9 @@ class Method:
 
     # Running.
 
-    def __call__(self, session, images, classes=None, feed_dict=None, along=None, max_batch=None, progress=None):
+    def __call__(self, session: Session, images: TensorLike, classes: Optional[Sequence[int]] = None,
+                 feed_dict: Optional[Feed] = None, along: Optional[Feed] = None, max_batch: Optional[int] = None,
+                 progress: Optional[bool] = None) -> Array:
         """Return the maps of a batch of examples.
 
         Args:
@@ -116,7 +121,9 @@ class Method:
         maps = list(self.stream(session, images, classes, feed_dict, along, max_batch, progress))
         return np.stack(maps) if maps else np.zeros(images.shape, images.dtype)
 
-    def stream(self, session, images, classes=None, feed_dict=None, along=None, max_batch=None, progress=None):
+    def stream(self, session: Session, images: Iterable[Any], classes: Optional[Iterable[int]] = None,
+               feed_dict: Optional[Feed] = None, along: Optional[Feed] = None, max_batch: Optional[int] = None,
+               progress: Optional[bool] = None) -> Iterator[Array]:
         """Yield the map of each example of an iterable, which is read as the maps are taken.
 
         Memory is bounded by ``max_batch``, whatever the number of examples. Arguments as for a call, but images,
@@ -208,7 +215,7 @@ class Method:
         return {key: [place for place in places[key] if place in took[key]] for key in took
                 if not took[key].isdisjoint(places.get(key, ()))}
 
-    def describe(self):
+    def describe(self) -> str:
         """A line or two: what was overridden, and which nonlinear operations on the path were not."""
         if self._through is None:
             return "no gradient is used"

@@ -4,13 +4,20 @@ Each becomes a graph and a Session with its weights in it; what the model is for
 """
 import os
 import warnings
+from typing import Any, List, Optional, Sequence, Union
 
 from .. import _tf
 from .._tf import tf, v1
+from .._types import Graph, Session, Tensor
+from ..effects import reaching_outside
 from ..errors import SaliencyError
-from . import endpoints
+from . import endpoints, keras_files
 from .reasons import reason
 
+#: What TensorFlow raises over a file that is damaged, or of another version.
+_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError)
+#: What TensorFlow calls of an object of a SavedModel when it loads it.
+_INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
 _LOOPS = ("While", "StatelessWhile")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -28,7 +35,8 @@ class Model:
         notes: list of sentences about what was chosen or changed while it was loaded.
     """
 
-    def __init__(self, graph, session, x, y, notes, keep_open=False):
+    def __init__(self, graph: Graph, session: Session, x: Tensor, y: Tensor, notes: List[str],
+                 keep_open: bool = False) -> None:
         self.graph = graph
         self.x = x
         self.y = y
@@ -40,37 +48,39 @@ class Model:
         self._version = graph.version
 
     @property
-    def session(self):
+    def session(self) -> Session:
         if self._renews and self._version != self.graph.version:
             self._version = self.graph.version
             self._sessions.append(v1.Session(graph=self.graph))
         return self._sessions[-1]
 
-    def tensor(self, name):
+    def tensor(self, name: str) -> Tensor:
         """A tensor of the graph by name; SaliencyError with close matches if there is none."""
         return endpoints.tensor_named(self.graph, name)
 
-    def close(self):
+    def close(self) -> None:
         """Close the Session, unless it is Keras's own, of a model that was built in a graph."""
         if not self._keep_open:
             for session in self._sessions:
                 session.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Model":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     def __repr__(self):
         return "Model(x={!r}, y={!r})".format(self.x.name, self.y.name)
 
 
-def load(model, x=None, y=None, checkpoint=None, signature=None, tags=None):
+def load(model: Any, x: Optional[str] = None, y: Optional[str] = None, checkpoint: Optional[str] = None,
+         signature: Optional[str] = None, tags: Union[str, Sequence[str], None] = None) -> Model:
     """Load a model and find its input and output.
 
-    A Keras file can hold Python code (Lambda layers), which Keras runs or refuses: load such files as you would
-    run a script. The other kinds hold none.
+    Nothing in a file is executed by loading it, but for the operations that restore its variables and fill its
+    tables, which are looked at first; running the model then runs its operations. Keras files with code in them
+    (Lambda layers) are refused: if you trust one, load it with Keras and give the model.
 
     Args:
         model: a path: a frozen graph (``.pb``), a meta graph (``.meta``, or the checkpoint's prefix beside it), a
@@ -126,7 +136,7 @@ def _import(definition, path):
     try:
         with graph.as_default():
             v1.import_graph_def(definition, name="")
-    except (ValueError, tf.errors.OpError, KeyError) as error:
+    except _UNLOADABLE as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}: {}.".format(
             tf.__version__, path, reason(error))) from None
     return graph, notes
@@ -171,12 +181,13 @@ def _from_meta_graph(path, x, y, checkpoint):
     meta = v1.MetaGraphDef()
     if not _read(meta, prefix + ".meta") or not meta.graph_def.node:
         raise SaliencyError("{}.meta is not a meta graph.".format(prefix))
+    _refuse_outside(prefix + ".meta", meta.graph_def, [meta.saver_def.restore_op_name])
     notes = _drop_foreign_gradients(meta.graph_def)
     graph = tf.Graph()
     try:
         with graph.as_default():
             saver = v1.train.import_meta_graph(meta, clear_devices=True)
-    except (ValueError, KeyError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         raise SaliencyError("TensorFlow {} cannot read the graph of {}.meta: {}.".format(
             tf.__version__, prefix, reason(error))) from None
     found = endpoints.of_graph(graph, x, y)
@@ -184,7 +195,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     try:
         with graph.as_default():
             saver.restore(session, checkpoint)
-    except (ValueError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         session.close()
         raise SaliencyError("The checkpoint {} does not fit its graph: {}.".format(
             checkpoint, reason(error))) from None
@@ -204,6 +215,7 @@ def _from_saved_model(path, x, y, wanted, tags):
     signatures = {name: signature for name, signature in meta.signature_def.items()
                   if not name.startswith("__saved_")}
     key = _signature(path, signatures, wanted)
+    _refuse_outside(path, meta.graph_def, *_run_by_loading(meta))
     if hasattr(meta, "object_graph_def") and meta.object_graph_def.nodes:
         return _from_object_saved_model(path, meta, key, x, y)
     graph = tf.Graph()
@@ -213,7 +225,7 @@ def _from_saved_model(path, x, y, wanted, tags):
         with graph.as_default():
             _tf.load_saved_model(session, path, list(meta.meta_info_def.tags),
                                  lambda definition: notes.extend(_drop_foreign_gradients(definition)))
-    except (ValueError, KeyError, tf.errors.OpError) as error:
+    except _UNLOADABLE as error:
         session.close()
         raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
             tf.__version__, path, reason(error))) from None
@@ -224,6 +236,26 @@ def _from_saved_model(path, x, y, wanted, tags):
                            for infos in (signatures[key].inputs, signatures[key].outputs)]
         found = endpoints.of_lists(graph, inputs, outputs, x, y)
     return _finish(graph, session, found, notes)
+
+
+def _run_by_loading(meta):
+    """(operations, functions) that TensorFlow runs when it loads one graph of a SavedModel."""
+    operations = [meta.saver_def.restore_op_name]
+    for key in ("saved_model_main_op", "legacy_init_op"):
+        operations += meta.collection_def[key].node_list.value if key in meta.collection_def else ()
+    for key, signature in meta.signature_def.items():
+        if key.startswith("__saved_"):
+            operations += [info.name for info in signature.outputs.values()]
+    functions = []
+    nodes = meta.object_graph_def.nodes if hasattr(meta, "object_graph_def") else ()
+    for node in nodes:
+        for child in node.children:
+            if child.local_name in _INITIALIZERS and child.node_id < len(nodes):
+                functions += nodes[child.node_id].function.concrete_functions
+        for saveable in getattr(node, "saveable_objects", {}).values():
+            if saveable.restore_function < len(nodes):
+                functions += nodes[saveable.restore_function].function.concrete_functions
+    return operations, functions
 
 
 def _with_tags(path, metas, tags):
@@ -252,7 +284,7 @@ def _from_object_saved_model(path, meta, key, x, y):
     with _tf.eager():
         try:
             loaded = tf.compat.v2.saved_model.load(path, tags=list(meta.meta_info_def.tags))
-        except (ValueError, KeyError, AttributeError, tf.errors.OpError, OSError) as error:
+        except _UNLOADABLE as error:
             raise SaliencyError("TensorFlow {} cannot load the SavedModel {}: {}.".format(
                 tf.__version__, path, reason(error))) from None
         if key is None:
@@ -264,6 +296,7 @@ def _from_object_saved_model(path, meta, key, x, y):
 # --- Keras models, and traced functions ------------------------------------------------------------------
 
 def _from_keras_file(path, x, y):
+    keras_files.check(path)
     with _tf.eager():
         try:
             model = tf.keras.models.load_model(path, compile=False)
@@ -322,7 +355,7 @@ def _from_function(function, x, y):
     with _tf.eager():
         try:
             frozen = _tf.freeze(function)
-        except ValueError as error:    # 1.15, on embeddings and on loops that read variables
+        except ValueError as error:    # 1.15, on embeddings
             raise SaliencyError(
                 "TensorFlow {} cannot freeze the model: {}. Build it in a tf.Graph, and load takes it with Keras's "
                 "Session.".format(tf.__version__, reason(error))) from None
@@ -341,6 +374,14 @@ def _from_function(function, x, y):
 def _finish(graph, session, found, notes, keep_open=False):
     x, y, more = found
     return Model(graph, session, x, y, notes + more, keep_open)
+
+
+def _refuse_outside(path, definition, names, functions=()):
+    found = reaching_outside(definition, names, functions)
+    if found is not None:
+        raise SaliencyError(
+            "Loading {} would run the operation {!r} (type {}), which reaches outside of TensorFlow: to restore "
+            "variables and fill tables needs none of that kind.".format(path, *found))
 
 
 def _read(message, path):

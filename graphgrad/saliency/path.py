@@ -4,19 +4,9 @@ import collections
 from .. import _tf
 from .._tf import tf
 from ..errors import SaliencyError
+from ..nonlinear import NONLINEAR, PRODUCTS, QUOTIENTS
 from ..report import place_in_graph
 
-#: Operations of one input whose derivative depends on that input: what a rule for rectifiers may have missed.
-NONLINEAR = frozenset((
-    "Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh", "Softmax", "LogSoftmax",
-    "Maximum", "Minimum", "ClipByValue", "Abs", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Exp", "Expm1", "Log",
-    "Log1p", "Erf", "Sin", "Cos", "Atan", "Sinh", "Cosh", "Sign", "Round", "Rint", "Floor", "Ceil", "Pow", "Select",
-    "SelectV2", "MaxPool", "MaxPoolV2", "MaxPool3D", "Max", "Min", "Prod", "LRN", "L2Loss", "SquaredDifference",
-    "TopK", "TopKV2", "EuclideanNorm", "SegmentMax", "UnsortedSegmentMax"))
-#: Operations that are nonlinear where two of their inputs come from x: attention, gates, swish.
-PRODUCTS = frozenset(("Mul", "MulNoNan", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"))
-#: Operations that are nonlinear where their second input comes from x.
-QUOTIENTS = frozenset(("RealDiv", "Div", "DivNoNan", "Xdivy"))
 _SHOWN = 3
 
 
@@ -30,15 +20,8 @@ class Path:
     def __init__(self, y, x):
         self.y = y
         self.x = x
-        needed = _reach(y.op, lambda op: [tensor.op for tensor in op.inputs])
-        reached = set()
-        stack = list(x.consumers())
-        while stack:
-            op = stack.pop()
-            if op not in reached and op in needed:
-                reached.add(op)
-                stack += [consumer for output in op.outputs for consumer in output.consumers()]
-        self.operations = reached
+        needed = _tf.upstream([y.op])
+        reached = self.operations = needed & _tf.downstream(x.consumers())
         if y is not x and not reached:
             inputs = sorted(op.outputs[0].name for op in needed if op.type == "Placeholder" and op.outputs[0] is not x)
             raise SaliencyError("{!r} does not depend on {!r}{}.".format(y.name, x.name, (
@@ -59,8 +42,8 @@ class Path:
 
     def nonlinearities(self):
         """The same for nonlinear operations only."""
-        products = set(op.name for op in self.operations if (op.type in PRODUCTS and sum(self.varying(op)) > 1)
-                       or (op.type in QUOTIENTS and self.varying(op)[1]))
+        products = set(op.name for op in self.operations if op.type in PRODUCTS and (
+            self.varying(op)[1] if op.type in QUOTIENTS else sum(self.varying(op)) > 1))
         return collections.OrderedDict(
             (kind, places if kind in NONLINEAR else [place for place in places if place in products])
             for kind, places in self.places().items() if kind in NONLINEAR or not products.isdisjoint(places))
@@ -78,8 +61,8 @@ class Path:
         """
         if op.graph is self.y.graph:
             return [tensor is self.x or tensor.op in self.operations for tensor in op.inputs]
-        varying = [any(inner.type == "Placeholder" and inner.outputs[0].dtype.is_floating for inner in _reach(
-            tensor.op, lambda inner: [source.op for source in inner.inputs])) for tensor in op.inputs]
+        varying = [any(inner.type == "Placeholder" and inner.outputs[0].dtype.is_floating
+                       for inner in _tf.upstream([tensor.op])) for tensor in op.inputs]
         if sum(varying) > 1:
             raise SaliencyError(
                 "Operation {!r} (type {}) is in a body of control flow v2, where it cannot be told which of its inputs "
@@ -155,13 +138,3 @@ def _why_cut(op):
 
 #: Types whose registered gradient function returns None for its input.
 _GIVE_NONE = frozenset(("Round", "Rint", "Floor", "Ceil", "OnesLike", "ZerosLike", "Shape", "Rank", "Size"))
-
-
-def _reach(start, following):
-    reached, stack = set(), [start]
-    while stack:
-        op = stack.pop()
-        if op not in reached:
-            reached.add(op)
-            stack += following(op)
-    return reached

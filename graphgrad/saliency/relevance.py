@@ -3,13 +3,16 @@
 All stand on overrides: RectGrad, layer-wise relevance propagation, DeepLIFT's rescale rule. The rules themselves,
 with their formulas and sources, are in ``graphgrad.rules``.
 """
+from typing import Any
+
 import numpy as np
 
 from .. import _tf, presets, rules
 from .._tf import tf
+from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
 from ..overrides import override_gradients
-from ..rules.relevance import ONE_INPUT, PRODUCTS, QUOTIENTS, TWO_INPUTS, rescale_two_inputs
+from ..rules.relevance import BILINEAR, ONE_INPUT, QUOTIENTS, TWO_INPUTS, rescale_two_inputs
 from .completeness import SumsUp
 from .gradients import Gradient, GradientTimesInput
 from .integrated import as_baseline
@@ -19,10 +22,10 @@ from .stacks import Stacks
 #: f(0) = 0, as LRP's quotient supposes; not so Sigmoid and Softplus.
 _ZERO_AT_ZERO = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softsign", "Tanh")
 #: Of two inputs, both of which may depend on x.
-_OF_TWO = PRODUCTS + QUOTIENTS + ("Einsum",)
+_OF_TWO = BILINEAR + QUOTIENTS + ("Einsum",)
 
 
-def rectgrad(y, x, target=None, percentile=98.0):
+def rectgrad(y: Tensor, x: Tensor, target: Any = None, percentile: float = 98.0) -> Gradient:
     """RectGrad: at each rectifier only the gradients pass that matter most, by ``y * g``; then times x.
 
     Source: Kim, Seo, Jeon, Koo, Choe, Jeon 2019, arXiv:1902.04893.
@@ -59,7 +62,7 @@ class Relevance(SumsUp, Gradient):
         ValueError: an unknown rule, or parameters it does not take.
     """
 
-    def __init__(self, y, x, target=None, rule="epsilon", **parameters):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, rule: str = "epsilon", **parameters: float) -> None:
         gradients = presets.lrp_gradients(rule, parameters)
         epsilon = parameters.get("epsilon", 0.0)
         for op_type in filter(_tf.is_op_type, _OF_TWO):
@@ -82,15 +85,19 @@ class Relevance(SumsUp, Gradient):
         return self.note(relevance, score)
 
 
-def lrp_epsilon(y, x, target=None, epsilon=1e-4):
-    """LRP-epsilon: Relevance with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer."""
+def lrp_epsilon(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Relevance:
+    """LRP-epsilon: ``saliency.lrp`` with the rule ``x * back(R / (z + epsilon * sign(z)))`` in every layer.
+
+    Arguments as of ``saliency.lrp``; of the examples' shape. See ``rules.lrp_epsilon``.
+    """
     return Relevance(y, x, target, rule="epsilon", epsilon=epsilon)
 
 
-def lrp_epsilon_gradient(y, x, target=None, epsilon=1e-4):
+def lrp_epsilon_gradient(y: Tensor, x: Tensor, target: Any = None, epsilon: float = 1e-4) -> Gradient:
     """LRP-epsilon as a gradient times x: activations have ``y / (x + epsilon * sign(x))`` for a derivative.
 
-    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes.
+    Equal to ``lrp_epsilon`` with epsilon 0 where layers have no biases; what DeepExplain computes. y, x and target
+    as of ``saliency.Method``; of the examples' shape. See ``rules.lrp_epsilon_gradient``.
 
     Source: Ancona, Ceolini, Oeztireli, Gross 2018, arXiv:1711.06104.
     """
@@ -120,11 +127,11 @@ class DeepLift(SumsUp, Gradient):
         SaliencyError: y is one scalar for all examples, or the batch size is odd.
     """
 
-    def __init__(self, y, x, target=None, baseline=0.0):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, baseline: TensorLike = 0.0) -> None:
         self.baseline = as_baseline(baseline, x)
         gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale())
         gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D", "Max"), rules.deeplift_max_pool))
-        gradients.update(dict.fromkeys(filter(_tf.is_op_type, TWO_INPUTS + PRODUCTS), self._rescale_two))
+        gradients.update(dict.fromkeys(filter(_tf.is_op_type, TWO_INPUTS + BILINEAR), self._rescale_two))
         gradients["Softmax"] = rules.deeplift_softmax
         super().__init__(y, x, target, override=override_gradients(gradients, require="any"))
 

@@ -1,7 +1,11 @@
 """Maps that are a mean over noisy copies of the example: SmoothGrad and its relatives."""
+from typing import Any, Optional
+
 import numpy as np
 
+from .._types import Tensor
 from ..errors import SaliencyError
+from ..overrides import Override
 from .method import Method
 
 
@@ -18,7 +22,8 @@ class SmoothGrad(Method):
         seed: of the noise. An example's noise depends on the seed and on its number in the call, on nothing else.
     """
 
-    def __init__(self, y, x, target=None, samples=25, spread=0.15, seed=0, override=None):
+    def __init__(self, y: Tensor, x: Tensor, target: Any = None, samples: int = 25, spread: float = 0.15, seed: int = 0,
+                 override: Optional[Override] = None) -> None:
         check_count("samples", samples)
         if not spread >= 0:
             raise SaliencyError("spread must be a number not below 0, but got {!r}.".format(spread))

@@ -237,6 +237,37 @@ def test_names_are_matched(new, old, pairs):
     assert match(new, old)[0] == pairs
 
 
+@pytest.mark.parametrize("new, old, shapes, pairs", [
+    # The numbers were shifted: b_1 is not the b_1 of then.
+    (["b_1:0", "b_2:0"], ["b:0", "b_1:0"], None, [(0, 0), (1, 1)]),
+    (["g/Conv2DBackpropInput_13:0", "g/Conv2DBackpropInput_12:0"], ["g/Conv2DBackpropInput_12:0",
+                                                                    "g/Conv2DBackpropInput_11:0"], None, [(0, 0), (1, 1)]),
+    # A dict in another order, of names that are somebody's.
+    (["loss:0", "accuracy:0"], ["accuracy:0", "loss:0"], None, [(1, 0), (0, 1)]),
+    # Of equal names in another order the shapes tell; without them, the names.
+    (["w_1:0", "w:0"], ["w:0", "w_1:0"], None, [(1, 0), (0, 1)]),
+    (["w_1:0", "w:0"], ["w:0", "w_1:0"], ([2, 3], [2, 3]), [(0, 0), (1, 1)]),
+    (["w_1:0", "w_2:0"], ["w:0", "w_1:0"], ([3, 2], [2, 3]), [(1, 0), (0, 1)]),
+    (["b_1:0"], ["b:0", "b_1:0"], None, [(0, 1)]),
+], ids=str)
+def test_lists_of_fetches_are_matched(new, old, shapes, pairs):
+    """By their places where only numbers differ, else by their names; shapes decide between the two."""
+    from graphgrad.golden.names import match_lists
+    got, free_old, free_new, turned = match_lists(new, old, shapes or ([0] * len(new), [0] * len(old)))
+    assert got == pairs and turned == (sorted(new) == sorted(old) and pairs[0] == (1, 0))
+    assert len(free_old) == len(old) - len(pairs) and len(free_new) == len(new) - len(pairs)
+
+
+def test_a_number_that_shifted_is_not_another_tensor(tmp_path):
+    """b_1 now is what b was: the values decide, and b_1 of then is not compared with it."""
+    result = compare(recording(tmp_path, "new", [("b_1:0", VALUES), ("b_2:0", 2 * VALUES)]),
+                     recording(tmp_path, "old", [("b:0", VALUES), ("b_1:0", 2 * VALUES)]))
+    assert result.same and result.compared == 2
+    turned = compare(recording(tmp_path, "turned", [("b_1:0", 2 * VALUES), ("b:0", VALUES)]),
+                     recording(tmp_path, "then", [("b:0", VALUES), ("b_1:0", 2 * VALUES)]))
+    assert turned.same and "compared by name" in turned.notes[0]
+
+
 def test_tolerances_are_looked_up():
     """A name before a pattern before a dtype; words of the command line; what makes no sense is refused."""
     from graphgrad.golden.tolerances import Tolerances, parse

@@ -52,17 +52,28 @@ def test_thirty_adam_steps_come_out_the_same(suite, kind):
     assert sum("final value" in tensor["where"] for tensor in replayed["tensors"]) >= 9
 
 
-def test_without_replay_the_other_chance_is_named():
-    """--no-replay: the same on the TensorFlow that made it; elsewhere another stream, with both seeds and the remedy."""
+def test_without_replay_op_seeds_are_derived_as_then():
+    """--no-replay: the runner derives the seeds of random operations as 1.x did, so the same script draws the same."""
     done = graphgrad("compare", "--no-replay", os.path.join(RECORDINGS, "train.py"),
                      os.path.join(RECORDINGS, "train_plain_0.5.npz"))
-    if tf.__version__.startswith("1."):
-        assert done.returncode == 0, done.stdout
-    else:
-        assert done.returncode == 1
-        assert done.stdout.startswith("train.py: differs, first at initial value of w1:0: 192 of 192 values differ; ")
-        assert "why: another stream of random numbers: w1/Initializer/truncated_normal/TruncatedNormal has the seeds (7, " \
-               "0) now, (7, 5) then; graphgrad compare SCRIPT OLD.npz replays those of then" in done.stdout
+    assert done.returncode == 0, done.stdout
+
+
+def test_without_replay_the_other_chance_is_named(tmp_path):
+    """One operation more before the first random one: another stream, with both seeds and the remedy, on every TF."""
+    with open(os.path.join(RECORDINGS, "train.py")) as stream:
+        source = stream.read()
+    seeded = "tf.set_random_seed(7)\n"
+    assert source.count(seeded) == 1
+    (tmp_path / "train.py").write_text(source.replace(seeded, seeded + "tf.constant(0.0)\n"))
+    done = graphgrad("compare", "--no-replay", str(tmp_path / "train.py"),
+                     os.path.join(RECORDINGS, "train_plain_0.5.npz"))
+    assert done.returncode == 1
+    assert done.stdout.startswith("train.py: differs, first at initial value of w1:0: 192 of 192 values differ; ")
+    assert "why: another stream of random numbers: w1/Initializer/truncated_normal/TruncatedNormal has the seeds (7, " \
+           "6) now, (7, 5) then; graphgrad compare SCRIPT OLD.npz replays those of then" in done.stdout
+    replayed = graphgrad("compare", str(tmp_path / "train.py"), os.path.join(RECORDINGS, "train_plain_0.5.npz"))
+    assert replayed.returncode == 0, replayed.stdout
 
 
 def test_the_recordings_are_old():

@@ -1,5 +1,31 @@
-"""tf.contrib.seq2seq and legacy_seq2seq: the losses."""
+"""tf.contrib.seq2seq and legacy_seq2seq: the losses and the plain decoders."""
 from .._tf1 import tf
+
+
+def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=None):
+    """(outputs, state) of a cell over a list of inputs [batch, n].
+
+    With ``loop_function(previous output, index)`` each input but the first is made of the output before.
+    """
+    with tf.variable_scope(scope or "rnn_decoder"):
+        state, outputs = initial_state, []
+        for index, given in enumerate(decoder_inputs):
+            if loop_function is not None and outputs:
+                with tf.variable_scope("loop_function", reuse=True):
+                    given = loop_function(outputs[-1], index)
+            if index > 0:
+                tf.get_variable_scope().reuse_variables()
+            output, state = cell(given, state)
+            outputs.append(output)
+    return outputs, state
+
+
+def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype=tf.float32, scope=None):
+    """(outputs, state): a decoder that starts in the encoder's last state."""
+    import copy
+    with tf.variable_scope(scope or "basic_rnn_seq2seq"):
+        _, state = tf.nn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
+        return rnn_decoder(decoder_inputs, state, cell)
 
 
 def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True,

@@ -4,7 +4,6 @@ FOLDER holds each repository of pieces.json, at its commit, as OWNER+NAME. The n
 `python drive.py` on the TensorFlow that pieces.json names; the code of the pieces is not kept here.
 """
 import importlib
-import importlib.util
 import os
 import sys
 import types
@@ -66,7 +65,7 @@ def run(fetches):
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for v in tf.trainable_variables():
-            v.load(0.5 * array(*v.get_shape().as_list()), session)
+            session.run(tf.assign(v, 0.5 * array(*v.get_shape().as_list())))
         return session.run(fetches)
 
 
@@ -197,6 +196,7 @@ def maml_loss(name):
             tf.app.flags.DEFINE_integer("update_batch_size", 5, "")
             tf.app.flags.DEFINE_boolean("max_pool", False, "")
             tf.app.flags.DEFINE_string("norm", "batch_norm", "")
+        import importlib.util   # not there in Python 2, in which further.py runs on TF 0.12
         spec = importlib.util.spec_from_file_location("maml_utils", os.path.join(sys.argv[-1], "cbfinn+maml", "utils.py"))
         home = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(home)
@@ -254,18 +254,24 @@ PIECES = {
     "tensorpack.dorefa_a2": dorefa((1, 2, 6), "a"), "tensorpack.ternarize": ternary,
 }
 
-if __name__ == "__main__":
+
+def main(pieces):
+    """Drive the pieces that the command line names, and write what they give."""
     names, output, folder = sys.argv[1:4]
     for home in ("pumpikano+tf-dann", "itayhubara+BinaryNet.tf", "AngusG+tensorflow-xnor-bnn", "IGITUGraz+LSNN-official",
                  "openai+gradient-checkpointing", "marcoancona+DeepExplain", "cbfinn+maml",
                  "tensorpack+tensorpack/examples/DoReFa-Net", "tensorflow+lucid/lucid/misc"):
         sys.path.append(os.path.join(folder, home))
     values = {}
-    for name in (sorted(PIECES) if names == "all" else names.split(",")):
+    for name in (sorted(pieces) if names == "all" else names.split(",")):
         with tf.Graph().as_default():
             try:
-                for index, value in enumerate(PIECES[name]()):
+                for index, value in enumerate(pieces[name]()):
                     values["%s/%d" % (name, index)] = np.asarray(value)
             except Exception as error:   # told in the comparison: this piece has no numbers
                 sys.stderr.write("%s: %s: %s\n" % (name, type(error).__name__, str(error)[:300]))
     np.savez(output, **values)
+
+
+if __name__ == "__main__":
+    main(PIECES)

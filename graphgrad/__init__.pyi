@@ -1,0 +1,41 @@
+# What type checkers read in place of __init__.py, which hands these names on when they are first used.
+from . import errors as errors
+from . import golden as golden
+from . import legacy as legacy
+from . import ops as ops
+from . import presets as presets
+from . import registry as registry
+from . import rules as rules
+from . import saliency as saliency
+from .checks import check_gradient as check_gradient
+from .errors import CheckError as CheckError
+from .errors import ForwardError as ForwardError
+from .errors import GradientError as GradientError
+from .errors import GraphGradError as GraphGradError
+from .errors import OpLibraryError as OpLibraryError
+from .errors import OverrideError as OverrideError
+from .errors import OverrideWarning as OverrideWarning
+from .errors import RegistrationError as RegistrationError
+from .errors import ResultFileError as ResultFileError
+from .errors import SaliencyError as SaliencyError
+from .functions import py_func_with_grad as py_func_with_grad
+from .functions import tf_func_with_grad as tf_func_with_grad
+from .golden.files import assert_matches as assert_matches
+from .legacy.diagnosis import diagnose as diagnose
+from .op_libraries import build_op_library as build_op_library
+from .op_libraries import load_op_library as load_op_library
+from .overrides import Override as Override
+from .overrides import override_gradients as override_gradients
+from .presets import deconvnet as deconvnet
+from .presets import deeplift as deeplift
+from .presets import guided_backprop as guided_backprop
+from .presets import lrp as lrp
+from .presets import rectgrad as rectgrad
+from .presets import redirected as redirected
+from .presets import smoothed_max_pool as smoothed_max_pool
+from .presets import straight_through as straight_through
+from .registry import declare_surrogate as declare_surrogate
+from .registry import original_gradient as original_gradient
+from .registry import register_gradient as register_gradient
+
+__version__: str

@@ -1,0 +1,456 @@
+"""Files that mean harm, or nothing: one sentence and exit status 2; no crash, no execution, no memory without bound."""
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+import tensorflow
+from conftest import TF1, tf
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import graphgrad as gg
+from graphgrad import cli
+from graphgrad.effects import reaching_outside
+from graphgrad.saliency.headers import declared_pixels
+from graphgrad.untrusted import UNREADABLE, read_array
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
+OLD = os.path.join(ROOT, "tests", "golden", "recordings", "everything_1.15.5.npz")
+FROZEN = os.path.join(ROOT, "legacy_examples", "digits", "frozen.pb")
+#: Few enough to stay within seconds, on each TensorFlow; the same ones each time.
+BOUNDED = settings(max_examples=150, deadline=None, derandomize=True, database=None,
+                   suppress_health_check=list(HealthCheck.all() if TF1 else HealthCheck))
+
+
+def mutated(whole):
+    """Strategies for what may befall bytes: some of them changed, an end that is gone, a part that is there twice."""
+    place = st.integers(0, len(whole))
+    changes = st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), min_size=1, max_size=8)
+
+    def changed(pairs):
+        data = bytearray(whole)
+        for index, value in pairs:
+            data[index] = value
+        return bytes(data)
+
+    return st.one_of(changes.map(changed), place.map(lambda end: whole[:end]),
+                     st.tuples(place, place).map(lambda ends: whole[:max(ends)] + whole[min(ends):]))
+
+
+def compare(data, path, capsys):
+    """The exit status of comparing a file with the sound one; a 2 has its one sentence."""
+    with open(path, "wb") as stream:
+        stream.write(data)
+    status = cli.main(["compare", path, OLD])
+    said = capsys.readouterr().err
+    assert status in (0, 1) or (status == 2 and said.count("\n") == 1 and "Traceback" not in said), said
+    return status, said
+
+
+# --- Recordings --------------------------------------------------------------------------------------------
+
+with open(OLD, "rb") as _stream:
+    WHOLE = _stream.read()
+with zipfile.ZipFile(OLD) as _archive:
+    ENTRIES = {name: _archive.read(name) for name in _archive.namelist()}
+TEXTS = ["graphgrad.npy", "runs/0000.npy"]
+
+
+def archive(changes, method=zipfile.ZIP_DEFLATED):
+    """The recording with some entries changed."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as file:
+        for name, data in dict(ENTRIES, **changes).items():
+            file.writestr(name, data)
+    return made.getvalue()
+
+
+def as_array(text):
+    made = io.BytesIO()
+    np.lib.format.write_array(made, np.frombuffer(text, np.uint8))
+    return made.getvalue()
+
+
+def text_of(name):
+    return json.loads(np.load(io.BytesIO(ENTRIES[name])).tobytes().decode())
+
+
+def places(value, before=()):
+    """The path of everything in a JSON value."""
+    for key, item in (value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()):
+        yield before + (key,)
+        yield from places(item, before + (key,))
+
+
+PLACES = [(name, place) for name in TEXTS for place in places(text_of(name))]
+ODD = [None, True, 0, -1, 10 ** 30, 1.5, float("nan"), float("inf"), "", "x", "\0", "\x1b[2J", "\ud800", [], {}, [None], [[]],
+       {"a": 1}, "../../x", [-1], [10 ** 12], "O", "strings", "none"]
+
+
+def with_odd(name, place, odd):
+    """A recording in whose description one value is another."""
+    text = text_of(name)
+    at = text
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = odd
+    return archive({name: as_array(json.dumps(text).encode())})
+
+
+@BOUNDED
+@given(st.sampled_from(PLACES), st.sampled_from(ODD))
+@example(("graphgrad.npy", ("graphs",)), [None])
+@example(("graphgrad.npy", ("graphs", 0, "nodes", 0)), ["x"])
+@example(("graphgrad.npy", ("variables", 0, "session")), [])
+@example(("graphgrad.npy", ("error",)), "\x1b[2J")
+def test_descriptions_with_something_else_in_them(tmp_path, capsys, where, odd):
+    """Any value of the description exchanged for another of any kind."""
+    _, said = compare(with_odd(where[0], where[1], odd), str(tmp_path / "odd.npz"), capsys)
+    assert "\x1b" not in said
+
+
+@BOUNDED
+@given(st.one_of(mutated(WHOLE), st.binary(max_size=200), mutated(ENTRIES["graphgrad.npy"][:128]).map(
+    lambda head: archive({"graphgrad.npy": head + ENTRIES["graphgrad.npy"][128:]}))))
+@example(b"PK\x05\x06" + bytes(18))
+@example(archive({"graphgrad.npy": b"not numpy's"}))
+@example(archive({"run0002/000.npy": b"not numpy's"}))
+@example(archive({"graphgrad.npy": b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4',"}))
+def test_damaged_recordings(tmp_path, capsys, data):
+    """Bytes changed, cut off, doubled; of the archive and of the arrays in it."""
+    compare(data, str(tmp_path / "damaged.npz"), capsys)
+
+
+MEASURED = """
+import sys
+sys.path.insert(0, {root!r})
+from graphgrad import cli
+status = cli.main(sys.argv[1:])
+with open("/proc/self/status") as stream:
+    print("peak", next(int(line.split()[1]) // 1024 for line in stream if line.startswith("VmHWM")))
+sys.exit(status)
+"""
+
+
+def measured(*words):
+    """(exit status, peak megabytes, stderr) of the command in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", MEASURED.format(root=ROOT)] + list(words), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=100)
+    return done.returncode, int(done.stdout.rsplit("peak ", 1)[1]), done.stderr
+
+
+def header(shape, descr="<f4"):
+    made = io.BytesIO()
+    np.lib.format.write_array_header_1_0(made, {"descr": descr, "fortran_order": False, "shape": shape})
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("changes", [
+    lambda: {"run0002/000.npy": header((2 ** 27,)) + bytes(2 ** 29)},
+    lambda: {"runs/0000.npy": as_array(b"[" + b"[]," * 2 ** 25 + b"[]]")},
+    lambda: {"runs/%04d.npy" % number: as_array(b"[" + b"[]," * 2 ** 22 + b"[]]") for number in range(8)},
+    lambda: {"run0002/000.npy": header((10 ** 12, 10 ** 6))},
+    lambda: {"graphgrad.npy": as_array(b"[" * 100000)},
+    lambda: {"graphgrad.npy": as_array(b'{"format":2,"a":' + b"9" * 10 ** 6 + b"}")},
+    lambda: {"graphgrad.npy": b"\x93NUMPY\x02\x00" + (2 ** 24).to_bytes(4, "little") + b"(" * 2 ** 24},
+    lambda: {"graphgrad.npy": b"\x93NUMPY\x01\x00" + (9000).to_bytes(2, "little") + b"-" * 9000},
+    lambda: {"run0002/000.npy": header((), "|O") + b"cos\nsystem\n(S'touch PWNED'\ntR."},
+], ids=["array", "json", "many_jsons", "shape", "nesting", "number", "header", "header_nesting", "pickle"])
+def test_bombs(changes, tmp_path):
+    """What unfolds to gigabytes, or nests without end: refused in a process that stays small."""
+    path = str(tmp_path / "bomb.npz")
+    with open(path, "wb") as stream:
+        stream.write(archive(changes()))
+    status, peak, said = measured("compare", path, OLD)
+    assert status == 2 and said.count("\n") == 1 and said.startswith("graphgrad: {}".format(path)), said
+    assert peak < 250
+
+
+def test_links_and_names_that_lead_elsewhere(tmp_path, capsys):
+    """A device, a folder, a loop of links; an entry whose name leads out of the archive is a name and no more."""
+    os.symlink("/dev/zero", str(tmp_path / "zero.npz"))
+    os.symlink("loop.npz", str(tmp_path / "loop.npz"))
+    os.mkfifo(str(tmp_path / "pipe.npz"))
+    for name in ("zero", "loop", "pipe"):
+        assert cli.main(["compare", str(tmp_path / (name + ".npz")), OLD]) == 2
+        assert "There is no result file" in capsys.readouterr().err
+    status, _ = compare(archive({"../../../evil.npy": as_array(b"x"), "/etc/evil.npy": as_array(b"x")}),
+                        str(tmp_path / "names.npz"), capsys)
+    assert status in (0, 1) and sorted(os.listdir(str(tmp_path))) == ["loop.npz", "names.npz", "pipe.npz", "zero.npz"]
+
+
+@BOUNDED
+@given(st.one_of(st.binary(max_size=300), mutated(as_array(b"abc"))))
+def test_arrays(data):
+    """An array of as many bytes as there are, or an error of a known kind."""
+    try:
+        array = read_array(io.BytesIO(data), len(data))
+    except UNREADABLE:
+        return
+    assert array.nbytes < len(data) and not array.dtype.hasobject
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3)), np.array(3.5),
+                                   np.zeros([0, 3]), np.array([True]), np.array([1 + 2j]), np.arange(3, dtype=">i2")], ids=str)
+def test_arrays_as_numpy_writes_them(array):
+    """Every order, rank and dtype of numbers comes back."""
+    made = io.BytesIO()
+    np.save(made, array)
+    read = read_array(io.BytesIO(made.getvalue()), len(made.getvalue()))
+    assert read.dtype == array.dtype and read.shape == array.shape and (read == array).all()
+
+
+# --- Images, labels, sources -------------------------------------------------------------------------------
+
+def png(width, height):
+    def chunk(kind, data):
+        return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\x00\0\0\0")
+            + chunk(b"IDAT", zlib.compress(bytes((width + 1) * min(height, 64)))) + chunk(b"IEND", b""))
+
+
+def gif(width, height, frames):
+    frame = b"\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0"
+    return (b"GIF89a" + width.to_bytes(2, "little") + height.to_bytes(2, "little") + b"\x80\0\0" + bytes(6)
+            + frame * frames + b"\x3b")
+
+
+HUGE = {
+    "a.png": png(40000, 40000), "b.gif": gif(60000, 60000, 1), "c.gif": gif(8000, 8000, 50),
+    "d.bmp": b"BM" + bytes(16) + (50000).to_bytes(4, "little") + (50000).to_bytes(4, "little") + bytes(40),
+    "e.jpg": b"\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00\xff\xd9",
+    "f.npy": header((10 ** 6, 10 ** 6)), "g.npy": header((8, 8, 1), "|O") + b"cos\nsystem\n(S'touch PWNED'\ntR.",
+    "h.png": b"", "i.png": b"\x89PNG\r\n\x1a\n", "j.npy": b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4',"}
+
+
+def test_images_that_claim_to_be_huge(tmp_path, capsys):
+    """None of them is decoded; each is named, and the exit status is 2 when none is left."""
+    for name, data in HUGE.items():
+        (tmp_path / name).write_bytes(data)
+    with open("/proc/self/clear_refs", "w") as stream:
+        stream.write("5")   # forget the peak
+    before = peak()
+    assert cli.main(["saliency", FROZEN, "--image", str(tmp_path), "--method", "gradient", "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert all("skipped {}: ".format(tmp_path / name) in said for name in HUGE) and "None of the 10 images could be read" in said
+    assert said.count("it claims ") == 5 + 2 - 1 and peak() - before < 400
+    assert not os.path.exists("PWNED")
+
+
+def peak():
+    with open("/proc/self/status") as stream:
+        return next(int(line.split()[1]) // 1024 for line in stream if line.startswith("VmHWM"))
+
+
+@BOUNDED
+@given(st.sampled_from(sorted(HUGE)).flatmap(lambda name: mutated(HUGE[name] or b"x")))
+def test_headers_of_images(data):
+    """A number of pixels, or None; never an error."""
+    pixels = declared_pixels(data)
+    assert pixels is None or pixels >= 0
+
+
+@pytest.mark.parametrize("name, text", [
+    ("sum.py", "x = " + " + ".join(["a"] * 20000)), ("minus.py", "-" * 50000 + "1"), ("deep.py", "[" * 2000 + "]" * 2000),
+    ("attribute.py", "import tensorflow as tf\nx = tf" + ".b" * 20000), ("elif.py", "if a: pass\n" + "elif a: pass\n" * 5000),
+    ("python2.py", "print 1\nx = " + "+".join(["a"] * 20000)), ("nul.py", "\0"),
+    ("deep.ipynb", "[" * 100000), ("cells.ipynb", '{"cells": [1]}'), ("source.ipynb", '{"cells": [{"cell_type": "code", "source": 5}]}'),
+    ("tag.pb", "_gradient_op_type\x12"), ("empty.meta", ""),
+], ids=lambda value: value if len(value) < 20 else "")
+def test_sources_to_scan(name, text, tmp_path, capsys):
+    """Nested without end, or no source at all: searched for words, and said."""
+    (tmp_path / name).write_text(text)
+    os.mkfifo(str(tmp_path / "pipe.py"))
+    assert cli.main(["scan", str(tmp_path)]) in (0, 1)
+    if name.endswith(("py", "ipynb")) and name not in ("elif.py", "python2.py", "deep.py"):
+        assert "GG00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("labels", [b"\xff\xfe", b"a\n" * 3], ids=["no_utf8", "too_few"])
+def test_labels(labels, tmp_path, capsys):
+    """One sentence."""
+    (tmp_path / "labels.txt").write_bytes(labels)
+    assert cli.main(["saliency", FROZEN, "--image", os.path.dirname(FROZEN), "--labels", str(tmp_path / "labels.txt"),
+                     "--class", "none", "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+# --- Models ------------------------------------------------------------------------------------------------
+
+def refused(path, text):
+    with pytest.raises(gg.SaliencyError, match=text) as caught:
+        gg.saliency.load(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 900
+    assert not os.path.exists("PWNED")
+
+
+@pytest.mark.parametrize("how", ["dependency", "function"])
+def test_a_meta_graph_that_would_write_a_file_when_it_is_restored(how, graph, tmp_path, monkeypatch):
+    """The file names the operation that restores it: what that would run is looked at first."""
+    monkeypatch.chdir(tmp_path)
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    v = tf.get_variable("v", [2, 2], use_resource=False)
+    tf.nn.relu(tf.matmul(x, v), name="y")
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        saver.save(session, str(tmp_path / "model"))
+        with gg.saliency.load(str(tmp_path / "model.meta")) as model:
+            assert model.y.name == "y:0"
+    if how == "dependency":
+        evil = tf.io.write_file("PWNED", "x")
+    else:
+        @tensorflow.function
+        def writing():
+            tf.io.write_file("PWNED", "x")
+            return tf.constant(1)
+        evil = writing().op
+    with tf.control_dependencies([evil]):
+        both = tf.group(graph.get_operation_by_name(saver.saver_def.restore_op_name), name="both")
+    definition = saver.saver_def
+    definition.restore_op_name = both.name
+    tf.train.export_meta_graph(str(tmp_path / "model.meta"), saver_def=definition)
+    refused(str(tmp_path / "model.meta"), "would run the operation '.*' \\(type WriteFile\\), which reaches outside")
+
+
+def test_a_saved_model_that_would_write_a_file_when_it_is_loaded(tmp_path, monkeypatch):
+    """The main_op of a SavedModel of TF 1."""
+    monkeypatch.chdir(tmp_path)
+    for folder, make in (("honest", tf.tables_initializer), ("evil", lambda: tf.group(tf.io.write_file("PWNED", "x")))):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [None, 2], name="x")
+            y = tf.nn.relu(x * tf.get_variable("v", [2], use_resource=False), name="y")
+            signature = tf.saved_model.predict_signature_def({"x": x}, {"y": y})
+            session.run(tf.global_variables_initializer())
+            builder = tf.saved_model.Builder(str(tmp_path / folder))
+            builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature}, main_op=make())
+            builder.save()
+    gg.saliency.load(str(tmp_path / "honest")).close()
+    refused(str(tmp_path / "evil"), "type WriteFile")
+
+
+@pytest.mark.skipif(TF1, reason="TF 1.15 saves no initializer of a module's own")
+def test_a_saved_model_of_objects_that_would_write_a_file(tmp_path, monkeypatch):
+    """The initializer of a resource, which tf.saved_model.load runs."""
+    monkeypatch.chdir(tmp_path)
+
+    class Evil(tensorflow.Module):
+        @tensorflow.function(input_signature=[])
+        def _initialize(self):
+            tf.io.write_file("PWNED", "x")
+            return tf.constant(1)
+
+        @tensorflow.function(input_signature=[tensorflow.TensorSpec([None, 2])])
+        def call(self, x):
+            return {"y": tensorflow.nn.relu(x)}
+
+    evil = Evil()
+    tensorflow.saved_model.save(evil, str(tmp_path / "model"), signatures=evil.call)
+    refused(str(tmp_path / "model"), "type WriteFile")
+
+
+def test_reading_never_runs_but_running_does(graph, tmp_path, monkeypatch):
+    """A frozen graph with WriteFile on the way to y: loading does not run it."""
+    monkeypatch.chdir(tmp_path)
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    with tf.control_dependencies([tf.io.write_file("PWNED", "x")]):
+        tf.nn.relu(x, name="y")
+    (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    gg.saliency.load(str(tmp_path / "model.pb")).close()
+    assert cli.main(["scan", str(tmp_path / "model.pb")]) == 0
+    assert not os.path.exists("PWNED")
+    assert reaching_outside(graph.as_graph_def(), ["y"])[1] == "WriteFile" and not reaching_outside(graph.as_graph_def(), ["x"])
+
+
+def keras_model(*layers):
+    first = tensorflow.keras.layers.Input((4,))
+    last = first
+    for layer in layers:
+        last = layer(last)
+    return tensorflow.keras.Model(first, last)
+
+
+FORMATS = [".h5"] + ([] if TF1 else [".keras"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ending", FORMATS)
+def test_keras_files(ending, tmp_path, monkeypatch):
+    """An honest one is read; one with a Lambda layer is refused before Keras would run its byte code."""
+    monkeypatch.chdir(tmp_path)
+    layers = tensorflow.keras.layers
+    keras_model(layers.Dense(3, activation="relu"), layers.Dense(2)).save("honest" + ending)
+    gg.saliency.load("honest" + ending).close()
+    evil = layers.Lambda(lambda x: (__import__("os").system("touch PWNED"), x)[1], output_shape=(4,))
+    model = keras_model(evil, layers.Dense(2))
+    model.save("evil" + ending)
+    if os.path.exists("PWNED"):   # some Keras runs it to build the model
+        os.remove("PWNED")
+    refused("evil" + ending, "holds a Lambda layer 'lambda.*', and reading a model never runs code")
+    assert cli.main(["saliency", "evil" + ending, "--image", os.path.dirname(FROZEN), "-o", "out"]) == 2
+
+
+@pytest.mark.parametrize("config, text", [
+    ({"class_name": "function", "config": "system", "module": "os"}, "module 'os'"),
+    ({"class_name": "function", "config": "get_file", "module": "keras.utils"}, "the function 'get_file' of the module"),
+    ({"class_name": "TFOpLambda", "config": {"name": "a", "function": "io.gfile.rmtree"}}, "calls \"io.gfile.rmtree\""),
+    ({"class_name": "TFOpLambda", "config": {"function": "compat.v1.py_func"}}, "calls \"compat.v1.py_func\""),
+    ({"class_name": "StringLookup", "config": {"vocabulary": "/etc/passwd"}, "module": "keras.layers"}, "/etc/passwd"),
+    ({"class_name": "Package>Lambda", "config": {}}, "a Package|Lambda layer"),
+    ({"class_name": "TFSMLayer", "config": {"filepath": "x"}}, "TFSMLayer"),
+    ({"class_name": "TFOpLambda", "config": {"function": "math.add"}}, None),
+    ({"class_name": "function", "config": "gelu", "module": "keras.activations"}, None),
+], ids=str)
+def test_what_the_configuration_of_a_keras_file_may_name(config, text, tmp_path):
+    """Layers and arithmetic; no function or file from elsewhere."""
+    from graphgrad.saliency import keras_files
+    path = str(tmp_path / "model.keras")
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("config.json", json.dumps({"class_name": "Functional", "config": {"layers": [config]}}))
+    if text is None:
+        keras_files.check(path)
+    else:
+        with pytest.raises(gg.SaliencyError, match=text):
+            keras_files.check(path)
+
+
+@pytest.mark.parametrize("what", ["link", "external", "bomb"])
+def test_weights_that_are_elsewhere_or_nowhere(what, tmp_path):
+    """HDF5 that refers to other files, or claims numbers that it does not hold."""
+    import h5py
+
+    from graphgrad.saliency import keras_files
+    path = str(tmp_path / "model.h5")
+    with h5py.File(path, "w") as file:
+        if what == "link":
+            file["w"] = h5py.ExternalLink("/etc/passwd", "/x")
+        elif what == "external":
+            file.create_dataset("w", (8,), "u1", external=[("/etc/passwd", 0, 8)])
+        else:
+            file.create_dataset("w", (10 ** 6, 10 ** 6), "f4", chunks=(100, 100))
+    with pytest.raises(gg.SaliencyError, match="claims 4000000000000 bytes" if what == "bomb" else "refers to another file"):
+        keras_files.check(path)
+
+
+with open(FROZEN, "rb") as _stream:
+    GRAPH = _stream.read()
+
+
+@pytest.mark.skipif(TF1, reason="some damaged graphs crash TF 1.15 itself: README says so")
+@settings(BOUNDED, max_examples=60)
+@given(mutated(GRAPH))
+def test_damaged_graphs(tmp_path, data):
+    """A frozen graph with bytes changed is read, or refused with a sentence."""
+    path = str(tmp_path / "damaged.pb")
+    with open(path, "wb") as stream:
+        stream.write(data)
+    try:
+        gg.saliency.load(path).close()
+    except gg.SaliencyError as error:
+        assert "\n" not in str(error)
