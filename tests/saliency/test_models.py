@@ -313,7 +313,9 @@ def test_methods_built_after_a_loop_ran():
     keras = tensorflow.keras
     with tf.Graph().as_default() if TF1 else contextlib.ExitStack():    # 1.15 cannot differentiate a loop it imported
         network = keras.Sequential([keras.layers.Input((6, 4)), keras.layers.LSTM(5), keras.layers.Dense(3)])
-    images = RANDOM.randn(2, 6, 4)
+        random = np.random.RandomState(3)
+        network.set_weights([0.3 * random.randn(*weights.shape) for weights in network.get_weights()])
+    images = random.randn(2, 6, 4)
     with gg.saliency.load(network) as model:
         first = gg.saliency.gradient_times_input(model.y, model.x, 1)(model.session, images)
         method = gg.saliency.integrated_gradients(model.y, model.x, 1, steps=20)
