@@ -16,3 +16,5 @@ NONLINEAR = ELEMENTWISE | frozenset((
 #: Nonlinear where two of their inputs come from x: attention, gates, a swish's product.
 PRODUCTS = frozenset(("Mul", "MulNoNan", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum",
                       "RealDiv", "Div", "DivNoNan", "Xdivy"))
+#: Those of them that are nonlinear where their second input comes from x.
+QUOTIENTS = frozenset(("RealDiv", "Div", "DivNoNan", "Xdivy"))

@@ -8,7 +8,7 @@ from .overrides import Override, override_gradients
 from .registry import gradient_rule, original_gradient
 from .report import Report, place_in_graph
 from .rules.lrp import LINEAR, SHARED, WINNER
-from .rules.relevance import ONE_INPUT, TWO_INPUTS
+from .rules.relevance import BILINEAR, ONE_INPUT, TWO_INPUTS
 
 #: Where no gradient gets through without an override, so that none was built there either.
 _CUTS = STEPS + ("ArgMax", "ArgMin")
@@ -138,6 +138,11 @@ def lrp(rule: str = "epsilon", strict: bool = False, **parameters: float) -> Pre
     Raises:
         ValueError: an unknown rule, or parameters it does not take.
     """
+    return Preset(lrp_gradients(rule, parameters), strict, (NONLINEAR | PRODUCTS) - set(WINNER))
+
+
+def lrp_gradients(rule, parameters):
+    """Dict from op type to what ``lrp`` puts on it."""
     if rule not in LRP_RULES:
         raise ValueError("lrp: rule must be one of {}, but got {!r}.".format(
             ", ".join(map(repr, LRP_RULES)), rule))
@@ -152,7 +157,7 @@ def lrp(rule: str = "epsilon", strict: bool = False, **parameters: float) -> Pre
     passing = RECTIFIERS + ("Sigmoid", "Tanh")
     gradients = dict.fromkeys(passing, rules.straight_through)
     gradients.update(dict.fromkeys((name for name in LINEAR + SHARED if _tf.is_op_type(name)), made))
-    return Preset(gradients, strict, (NONLINEAR | PRODUCTS) - set(WINNER))
+    return gradients
 
 
 def deeplift(near: float = 1e-5, strict: bool = False) -> Preset:
@@ -165,8 +170,9 @@ def deeplift(near: float = 1e-5, strict: bool = False) -> Preset:
         strict: as of override_gradients.
     """
     gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale(near))
-    gradients.update(dict.fromkeys(TWO_INPUTS + ("MatMul", "BatchMatMul", "BatchMatMulV2"), rules.deeplift_two_inputs))
-    gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D"), rules.deeplift_max_pool), Softmax=rules.deeplift_softmax)
+    gradients.update(dict.fromkeys(filter(_tf.is_op_type, TWO_INPUTS + BILINEAR), rules.deeplift_two_inputs))
+    gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D", "Max"), rules.deeplift_max_pool),
+                     Softmax=rules.deeplift_softmax)
     return Preset(gradients, strict, NONLINEAR, PRODUCTS)
 
 

@@ -19,8 +19,8 @@ from ._kinds import keep, number
 #: Linear in the first input, with weights as the second.
 LINEAR = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "DepthwiseConv2dNative", "Conv3D")
 #: Linear without weights, or affine: relevance is shared by contribution.
-SHARED = ("BiasAdd", "Add", "AddV2", "Sub", "AvgPool", "AvgPool3D", "Mean", "Sum", "FusedBatchNorm", "FusedBatchNormV2",
-          "FusedBatchNormV3")
+SHARED = ("BiasAdd", "Add", "AddV2", "AddN", "Sub", "Neg", "Cumsum", "AvgPool", "AvgPool3D", "Mean", "Sum",
+          "ResizeBilinear", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 #: The largest entry takes all, as the op's own gradient has it.
 WINNER = ("MaxPool", "MaxPool3D", "Max")
 
@@ -32,8 +32,9 @@ def lrp_z(op, relevance, *others):
     Forward: that of the op.
     Backward: ``x * back(R / z)``, back the op's own gradient to x; 0 where ``z == 0``.
     Kink: z near 0 makes shares of any size: lrp_epsilon is the stabilised form.
-    Op types: MatMul, BatchMatMul, Conv2D, DepthwiseConv2dNative, Conv3D, by this formula; BiasAdd, Add, Sub, AvgPool,
-    Mean, Sum, FusedBatchNorm in inference, by their shares; MaxPool, Max: the winner takes all.
+    Op types: MatMul, BatchMatMul, Conv2D, DepthwiseConv2dNative, Conv3D, by this formula; BiasAdd, Add, AddN, Sub, Neg,
+    Cumsum, AvgPool, Mean, Sum, ResizeBilinear, FusedBatchNorm in inference, by their shares; MaxPool, Max: the winner
+    takes all.
     Shapes and dtypes: as the op; unknown sizes; any attribute of the op is honoured.
     Second order: that of the formula.
     Source: Bach et al. 2015, doi:10.1371/journal.pone.0130140; iNNvestigate's ZRule.

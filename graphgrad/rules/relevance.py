@@ -14,9 +14,13 @@ from ._kinds import elementwise, floating, number, of_type
 
 #: Element by element, not linear, of one input.
 ONE_INPUT = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh", "Exp", "Log",
-             "Square", "Sqrt", "Rsqrt", "Abs", "Erf")
+             "Square", "Sqrt", "Rsqrt", "Reciprocal", "Abs", "Erf", "Expm1", "Log1p", "Sin", "Cos")
 #: Element by element, of two inputs that may both differ from their baselines.
-TWO_INPUTS = ("Mul", "RealDiv", "Minimum", "Maximum", "SquaredDifference")
+TWO_INPUTS = ("Mul", "RealDiv", "Minimum", "Maximum", "SquaredDifference", "Div", "DivNoNan", "Pow")
+#: Linear in the first of two inputs.
+QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+#: Linear in each of two inputs.
+BILINEAR = ("Mul", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 #: Names an op of ``ops.paired``: what depends on it differs between the halves.
 PAIRED = "graphgrad_paired"
 
@@ -78,23 +82,26 @@ def deeplift_rescale(near: float = 1e-5) -> GradientFunction:
 def deeplift_two_inputs(op, grad):
     """DeepLIFT rescale of two inputs: each gets the mean of its effects, with the other as it is and at its baseline.
 
-    Forward: Mul, RealDiv, Minimum, Maximum, SquaredDifference, BatchMatMul, on samples and baselines in one batch.
+    Forward: Mul, RealDiv, Minimum, Maximum, SquaredDifference, Pow, BatchMatMul, on samples and baselines in one batch.
     Backward: ``g * 1/2 (f(a, b) - f(a0, b) + f(a, b0) - f(a0, b0)) / (a - a0)`` to a, 0 where ``|a - a0| < 1e-7``;
     b alike. For products that is ``g * (b + b0) / 2``, which needs no division and no exception near 0. If only one of
     them depends on the sample (ops.paired), the rescale of that one; a weight gets its own gradient.
     Kink: as in deeplift_rescale.
     Infinities: NaN.
-    Op types: Mul, RealDiv, Minimum, Maximum, SquaredDifference, MatMul, BatchMatMul, BatchMatMulV2.
+    Op types: Mul, RealDiv, Div, DivNoNan, Minimum, Maximum, SquaredDifference, Pow, MatMul, BatchMatMul (V2, V3).
     Shapes and dtypes: what depends on the sample has an even first dimension of its own; broadcasting in the others.
     Second order: that of the formula.
     Source: SHAP's nonlinearity_2d_handler; Lundberg, Lee 2017, arXiv:1705.07874, two players' Shapley values.
     """
-    products = ("MatMul", "BatchMatMul", "BatchMatMulV2")
-    of_type("deeplift_two_inputs", op, TWO_INPUTS + products)
+    of_type("deeplift_two_inputs", op, TWO_INPUTS + BILINEAR)
+    floating("deeplift_two_inputs", op, op.inputs[0])
+    return rescale_two_inputs(op, grad, [_depends_on_pair(op, tensor) for tensor in op.inputs])
+
+
+def rescale_two_inputs(op, grad, varies):
+    """``deeplift_two_inputs`` where it is known, for each input, whether it differs between sample and baseline."""
     a, b = op.inputs
-    floating("deeplift_two_inputs", op, a)
-    varies = [_depends_on_pair(op, tensor) for tensor in (a, b)]
-    if sum(varies) < 2 and op.type in products + ("Mul",):
+    if sum(varies) < 2 and (op.type in BILINEAR or (op.type in QUOTIENTS and not varies[1])):
         return original_gradient(op, grad)      # linear in the one that varies
     if op.type == "MatMul":
         raise GradientError(
@@ -102,7 +109,7 @@ def deeplift_two_inputs(op, grad):
             "the sample, so it mixes samples with baselines. Use a batched product (rank 3).".format(op.name))
     _of_pairs("deeplift_two_inputs", op)
     (y, y0), (g, _) = _halves(op.outputs[0]), _halves(grad)
-    if op.type in products + ("Mul",):
+    if op.type in BILINEAR:
         (a1, a0), (b1, b0) = _halves(a), _halves(b)
         middle = again(op, [(a1 + a0) / 2, (b1 + b0) / 2])
         return [_both(gradient) for gradient in original_gradient(middle, g)]
@@ -127,23 +134,24 @@ def deeplift_two_inputs(op, grad):
 def deeplift_max_pool(op, grad):
     """DeepLIFT rescale of a max-pool: the difference of maxima goes to what was largest in sample and baseline.
 
-    Forward: MaxPool on samples and baselines in one batch.
+    Forward: MaxPool, or Max over other axes than the first, on samples and baselines in one batch.
     Backward: ``(pool_grad(x; g (m - y0)) + pool_grad(x0; g (y - m))) / (x - x0)``, m the larger of y and y0; 0 where
     ``|x - x0| < 1e-7``; pool_grad is TensorFlow's own.
     Kink: ties go where TensorFlow's own gradient sends them.
     Infinities: NaN.
-    Op types: MaxPool, MaxPool3D. Any attribute of the op is honoured.
+    Op types: MaxPool, MaxPool3D, Max. Any attribute of the op is honoured.
     Shapes and dtypes: the first dimension is even; any floating dtype that the pool has.
     Second order: that of the formula.
     Source: SHAP's maxpool handler, captum; after Shrikumar et al. 2017, arXiv:1704.02685.
     """
-    of_type("deeplift_max_pool", op, ("MaxPool", "MaxPool3D"))
+    of_type("deeplift_max_pool", op, ("MaxPool", "MaxPool3D", "Max"))
     _of_pairs("deeplift_max_pool", op)
     (x, x0), (y, y0), (g, _) = _halves(op.inputs[0]), _halves(op.outputs[0]), _halves(grad)
     largest = tf.maximum(y, y0)
     routed = original_gradient(op, tf.concat([g * (largest - y0), g * (y - largest)], 0))[0]
     up, down = _halves(routed)
-    return _both(_slope(tf.ones_like(x), up + down, x - x0, 1e-7, tf.zeros_like(x)))
+    multiplier = _both(_slope(tf.ones_like(x), up + down, x - x0, 1e-7, tf.zeros_like(x)))
+    return [multiplier] + [None] * (len(op.inputs) - 1)
 
 
 @gradient_rule("deeplift_softmax")

@@ -105,10 +105,24 @@ def _only(tensors, what, name, others=()):
     if not tensors:
         text = "The model has no floating {} that could be found: name a tensor with {}=".format(what, name)
         if others:
-            text += "; it has {}, which have no gradient: take the floating tensor behind".format(_listed(others))
+            text += "; it has {}, which have no gradient: take a floating tensor behind".format(_listed(others))
+            behind = _behind(others)
+            text += ", such as {}".format(_listed(behind)) if behind else ""
         raise SaliencyError(text + ".")
     raise SaliencyError("The model has {} {}s: choose one with {}=. There are {}.".format(
         len(tensors), what, name, _listed(tensors)))
+
+
+def _behind(tensors):
+    """The first floating tensors that are computed from others: embeddings, pixels that were cast."""
+    found, seen, waiting = [], set(), list(tensors)
+    while waiting:
+        for op in waiting.pop(0).consumers():
+            if op not in seen:
+                seen.add(op)
+                for output in op.outputs:
+                    (found if output.dtype.is_floating else waiting).append(output)
+    return found
 
 
 def _listed(tensors):

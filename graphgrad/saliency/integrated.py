@@ -31,12 +31,17 @@ def _ends(steps):
     return np.linspace(0, 1, steps), np.full(steps, 1.0 / steps)
 
 
+def _left(steps):
+    return np.arange(steps) / steps, np.full(steps, 1.0 / steps)
+
+
 def _right(steps):
     return np.arange(1, steps + 1) / steps, np.full(steps, 1.0 / steps)
 
 
-#: Places between 0 and 1, and their weights. "ends" is PAIR's, in which both ends count in full; "right" DeepExplain's.
-RULES = {"midpoint": _midpoint, "trapezoid": _trapezoid, "gauss": _gauss, "ends": _ends, "right": _right}
+#: Places between 0 and 1, and their weights. "ends" is PAIR's, in which both ends count in full; "left" iNNvestigate's,
+#: "right" DeepExplain's.
+RULES = {"midpoint": _midpoint, "trapezoid": _trapezoid, "gauss": _gauss, "ends": _ends, "left": _left, "right": _right}
 
 
 class IntegratedGradients(SumsUp, Method):
@@ -51,7 +56,8 @@ class IntegratedGradients(SumsUp, Method):
         baseline: a number, or an array of the shape of one example.
         steps: gradients per example.
         rule: where they are taken: "midpoint", "trapezoid", "gauss" (Gauss-Legendre), "ends" (both ends and
-            evenly between, all with the same weight, as in PAIR's saliency) or "right" (as in DeepExplain).
+            evenly between, all with the same weight, as in PAIR's saliency), "left" (as in iNNvestigate) or "right"
+            (as in DeepExplain).
     """
 
     def __init__(self, y: Tensor, x: Tensor, target: Any = None, baseline: TensorLike = 0.0, steps: int = 50,

@@ -49,7 +49,7 @@ class Method:
             self._batch = batch_for(self.path)
             path = self._through = self.goes_through()
             # Before there is a gradient, which renames loop bodies.
-            places, nonlinear = (path.places(), path.nonlinearities()) if path is not None else ({}, {})
+            places, nonlinear = (self.reported(path), path.nonlinearities()) if path is not None else ({}, {})
             self._fetches = self.build()
         self.overridden = self._overridden(places)
         self.not_overridden = _without(nonlinear, self.overridden)
@@ -59,6 +59,10 @@ class Method:
     def goes_through(self):
         """The Path whose gradients the map is made of, or None where no gradient is used."""
         return self.path
+
+    def reported(self, path):
+        """Dict from op type to places: the operations that ``overridden`` is about."""
+        return path.places()
 
     def build(self):
         """Build what the method needs and return the list of tensors that each row is run for."""

@@ -18,6 +18,8 @@ from .reasons import reason
 _UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError)
 #: What TensorFlow calls of an object of a SavedModel when it loads it.
 _INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
+_LOOPS = ("While", "StatelessWhile")
+_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
 class Model:
@@ -25,26 +27,42 @@ class Model:
 
     Attributes:
         graph: its tf.Graph.
-        session: a Session of the graph, with the weights.
+        session: a Session of the graph, with the weights. Where they are constants and the model has a loop of control
+            flow v2, a new one after each method that was built: TensorFlow cannot add the gradient of a loop to a
+            Session that ran it.
         x: the input tensor, [batch, ...].
         y: the output tensor; the logits where the last operation is a softmax.
         notes: list of sentences about what was chosen or changed while it was loaded.
     """
 
-    def __init__(self, graph: Graph, session: Session, x: Tensor, y: Tensor, notes: List[str]) -> None:
+    def __init__(self, graph: Graph, session: Session, x: Tensor, y: Tensor, notes: List[str],
+                 keep_open: bool = False) -> None:
         self.graph = graph
-        self.session = session
         self.x = x
         self.y = y
         self.notes = notes
+        self._sessions = [session]
+        self._keep_open = keep_open
+        kinds = set(op.type for op in graph.get_operations())
+        self._renews = not kinds.isdisjoint(_LOOPS) and kinds.isdisjoint(_VARIABLES)
+        self._version = graph.version
+
+    @property
+    def session(self) -> Session:
+        if self._renews and self._version != self.graph.version:
+            self._version = self.graph.version
+            self._sessions.append(v1.Session(graph=self.graph))
+        return self._sessions[-1]
 
     def tensor(self, name: str) -> Tensor:
         """A tensor of the graph by name; SaliencyError with close matches if there is none."""
         return endpoints.tensor_named(self.graph, name)
 
     def close(self) -> None:
-        """Close the Session."""
-        self.session.close()
+        """Close the Session, unless it is Keras's own, of a model that was built in a graph."""
+        if not self._keep_open:
+            for session in self._sessions:
+                session.close()
 
     def __enter__(self) -> "Model":
         return self
@@ -66,7 +84,8 @@ def load(model: Any, x: Optional[str] = None, y: Optional[str] = None, checkpoin
 
     Args:
         model: a path: a frozen graph (``.pb``), a meta graph (``.meta``, or the checkpoint's prefix beside it), a
-            SavedModel folder, a Keras file (``.h5``, ``.keras``); or a Keras model, whose weights are copied.
+            SavedModel folder, a Keras file (``.h5``, ``.keras``); or a Keras model, whose weights are copied (one that
+            was built in a graph, as TF 1 does, is taken where it is, with Keras's Session).
         x: name of the input tensor, where there is more than one.
         y: the same for the output.
         checkpoint: prefix of the checkpoint, if it is not that of the meta graph.
@@ -81,7 +100,7 @@ def load(model: Any, x: Optional[str] = None, y: Optional[str] = None, checkpoin
             output to choose from: the message lists them.
     """
     if callable(model) and not isinstance(model, str):
-        return _from_function(_traced(model), x, y)
+        return _from_keras_model(model, x, y)
     path = os.fspath(model)
     if os.path.isdir(path):
         return _from_saved_model(path, x, y, signature, tags)
@@ -103,7 +122,7 @@ def _from_frozen_graph(path, x, y):
     if not _read(definition, path) or not definition.node:
         raise SaliencyError("{} is not a frozen graph: a .pb file with a GraphDef in it, the weights as constants. "
                             "Other models end in .meta, .h5 or .keras, or are a SavedModel folder.".format(path))
-    variables = [node.name for node in definition.node if node.op in ("Variable", "VariableV2", "VarHandleOp")]
+    variables = [node.name for node in definition.node if node.op in _VARIABLES]
     if variables:
         raise SaliencyError("{} has variables in it ({}), so it is not frozen, and their values are elsewhere: give "
                             "the .meta file beside the checkpoint.".format(path, ", ".join(variables[:3])))
@@ -297,12 +316,31 @@ def _keras_hint(path):
     return ""
 
 
-def _traced(model):
-    """A Keras model as a function traced for its inputs, in inference mode."""
+def _from_keras_model(model, x, y):
     inputs = getattr(model, "inputs", None)
     if not inputs:
         raise SaliencyError("load takes a path or a Keras model that was built, with inputs, but got {!r}.".format(
             model))
+    graph = getattr(inputs[0], "graph", None)
+    if isinstance(graph, tf.Graph) and not _tf.is_function_body(graph):
+        with graph.as_default():
+            session = v1.keras.backend.get_session()
+        return _finish(graph, session, endpoints.of_lists(graph, model.inputs, model.outputs, x, y), [], keep_open=True)
+    if any(_is_symbolic(weight) for weight in model.weights):
+        raise SaliencyError("The Keras model was built with eager execution off, where Keras {} gives its weights no "
+                            "values: build it with eager execution on.".format(tf.keras.__version__))
+    return _from_function(_traced(model), x, y)
+
+
+def _is_symbolic(weight):
+    """Whether a variable of Keras 3 wraps one of a graph, for which there is no Session."""
+    handle = getattr(getattr(weight, "value", None), "handle", None)
+    return handle is not None and not hasattr(handle, "numpy")
+
+
+def _traced(model):
+    """A Keras model as a function traced for its inputs, in inference mode."""
+    inputs = model.inputs
     with _tf.eager():
         specs = [tf.TensorSpec(tensor.shape, tensor.dtype, name=tensor.name.split(":")[0].split("/")[-1])
                  for tensor in inputs]
@@ -315,7 +353,12 @@ def _traced(model):
 
 def _from_function(function, x, y):
     with _tf.eager():
-        frozen = _tf.freeze(function)
+        try:
+            frozen = _tf.freeze(function)
+        except ValueError as error:    # 1.15, on embeddings
+            raise SaliencyError(
+                "TensorFlow {} cannot freeze the model: {}. Build it in a tf.Graph, and load takes it with Keras's "
+                "Session.".format(tf.__version__, reason(error))) from None
     inputs = [tensor.name for tensor in frozen.inputs]
     outputs = [tensor.name for tensor in frozen.outputs]
     graph, notes = _import(frozen.graph.as_graph_def(), "the model")
@@ -328,9 +371,9 @@ def _from_function(function, x, y):
 
 # --- All of them --------------------------------------------------------------------------------------
 
-def _finish(graph, session, found, notes):
+def _finish(graph, session, found, notes, keep_open=False):
     x, y, more = found
-    return Model(graph, session, x, y, notes + more)
+    return Model(graph, session, x, y, notes + more, keep_open)
 
 
 def _refuse_outside(path, definition, names, functions=()):

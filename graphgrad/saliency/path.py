@@ -4,7 +4,7 @@ import collections
 from .. import _tf
 from .._tf import tf
 from ..errors import SaliencyError
-from ..nonlinear import NONLINEAR, PRODUCTS
+from ..nonlinear import NONLINEAR, PRODUCTS, QUOTIENTS
 from ..report import place_in_graph
 
 _SHOWN = 3
@@ -28,28 +28,47 @@ class Path:
                 "; it depends on " + " and ".join(map(repr, inputs))) if inputs else ""))
 
     def places(self):
-        """Dict from op type to the places of its operations on the path, those in loops, branches and functions too."""
+        """Dict from op type to the places of its operations on the path, those in loops, branches and functions too.
+
+        Without those that compute shapes and the like, in integers.
+        """
         found = collections.OrderedDict()
         for op in self.in_order():
+            if all(output.dtype.is_integer or output.dtype.is_bool for output in op.outputs):
+                continue
             found.setdefault(op.type, []).append(place_in_graph(op))
             _add_bodies(op, found)
         return found
 
     def nonlinearities(self):
         """The same for nonlinear operations only."""
-        products = set(op.name for op in self.operations if op.type in PRODUCTS and len(self.inputs_on_path(op)) > 1)
+        products = set(op.name for op in self.operations if op.type in PRODUCTS and (
+            self.varying(op)[1] if op.type in QUOTIENTS else sum(self.varying(op)) > 1))
         return collections.OrderedDict(
             (kind, places if kind in NONLINEAR else [place for place in places if place in products])
-            for kind, places in self.places().items()
-            if kind in NONLINEAR or (kind in PRODUCTS and not products.isdisjoint(places)))
+            for kind, places in self.places().items() if kind in NONLINEAR or not products.isdisjoint(places))
 
     def in_order(self):
         """The operations on the path as they were built."""
         return sorted(self.operations, key=_tf.number_of)
 
-    def inputs_on_path(self, op):
-        """The inputs of an operation that depend on x."""
-        return [tensor for tensor in op.inputs if tensor is self.x or tensor.op in self.operations]
+    def varying(self, op):
+        """For each input of an operation, whether it depends on x.
+
+        Raises:
+            SaliencyError: it is in the body of a loop, branch or function, and more than one depends on what comes
+                into that.
+        """
+        if op.graph is self.y.graph:
+            return [tensor is self.x or tensor.op in self.operations for tensor in op.inputs]
+        varying = [any(inner.type == "Placeholder" and inner.outputs[0].dtype.is_floating
+                       for inner in _tf.upstream([tensor.op])) for tensor in op.inputs]
+        if sum(varying) > 1:
+            raise SaliencyError(
+                "Operation {!r} (type {}) is in a body of control flow v2, where it cannot be told which of its inputs "
+                "depend on {!r}: build the graph with control flow v1 (tf.compat.v1.disable_control_flow_v2()).".format(
+                    place_in_graph(op), op.type, self.x.name))
+        return varying
 
     def bytes_per_example(self):
         """What one example's activations between x and y take; None where the graph leaves their shapes open."""

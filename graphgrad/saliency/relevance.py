@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import presets, rules
+from .. import _tf, presets, rules
 from .._tf import tf
 from .._types import Tensor, TensorLike
 from ..errors import SaliencyError
-from ..nonlinear import PRODUCTS
 from ..overrides import override_gradients
-from ..rules.relevance import ONE_INPUT, TWO_INPUTS
+from ..rules.relevance import BILINEAR, ONE_INPUT, QUOTIENTS, TWO_INPUTS, rescale_two_inputs
 from .completeness import SumsUp
 from .gradients import Gradient, GradientTimesInput
 from .integrated import as_baseline
+from .shares import shares
 from .stacks import Stacks
 
 #: f(0) = 0, as LRP's quotient supposes; not so Sigmoid and Softplus.
 _ZERO_AT_ZERO = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softsign", "Tanh")
-_LINEAR_IN_ONE = PRODUCTS - {"RealDiv", "Div", "DivNoNan", "Xdivy"}
+#: Of two inputs, both of which may depend on x.
+_OF_TWO = BILINEAR + QUOTIENTS + ("Einsum",)
 
 
 def rectgrad(y: Tensor, x: Tensor, target: Any = None, percentile: float = 98.0) -> Gradient:
@@ -44,9 +45,11 @@ def rectgrad(y: Tensor, x: Tensor, target: Any = None, percentile: float = 98.0)
 class Relevance(SumsUp, Gradient):
     """Layer-wise relevance propagation: the score is shared out backwards, layer by layer, by a rule.
 
-    The map sums to the score but for what biases keep and epsilon takes: ``gap`` has the difference.
+    The map sums to the score but for what biases keep and epsilon takes: ``gap`` has the difference. Of a product, such
+    as a scale, a gate or an attention, the input that depends on x gets all of the relevance; two get half each.
 
-    Source: Bach, Binder, Montavon, Klauschen, Mueller, Samek 2015, doi:10.1371/journal.pone.0130140.
+    Source: Bach, Binder, Montavon, Klauschen, Mueller, Samek 2015, doi:10.1371/journal.pone.0130140; products:
+    Achtibat et al. 2024, arXiv:2402.05602.
 
     Args:
         y: as of Method.
@@ -60,7 +63,20 @@ class Relevance(SumsUp, Gradient):
     """
 
     def __init__(self, y: Tensor, x: Tensor, target: Any = None, rule: str = "epsilon", **parameters: float) -> None:
-        super().__init__(y, x, target, override=presets.lrp(rule, **parameters))
+        gradients = presets.lrp_gradients(rule, parameters)
+        epsilon = parameters.get("epsilon", 0.0)
+        for op_type in filter(_tf.is_op_type, _OF_TWO):
+            gradients[op_type] = self._of_two(gradients.get(op_type), epsilon)
+        super().__init__(y, x, target, override=override_gradients(gradients, require="any"))
+
+    def _of_two(self, linear, epsilon):
+        def relevance_of_two(op, relevance):
+            varies = self.path.varying(op)
+            if linear is not None and varies == [True, False]:
+                return linear(op, relevance)
+            return shares(op, relevance, varies, epsilon)
+
+        return relevance_of_two
 
     def build(self):
         return self.differentiate(self.x, grad_ys=self.scores) + [self.scores]
@@ -104,17 +120,26 @@ class DeepLift(SumsUp, Gradient):
         target: as of Method.
         baseline: a number, or an array of the shape of one example.
 
+    Operations of two inputs that both depend on x, such as gates and attention, follow SHAP's rule for two players
+    (``rules.deeplift_two_inputs``).
+
     Raises:
-        SaliencyError: there is an operation on the path whose rule needs to know which of two inputs differ from their
-            baselines (a product of two layers, an attention); it is named.
+        SaliencyError: y is one scalar for all examples, or the batch size is odd.
     """
 
     def __init__(self, y: Tensor, x: Tensor, target: Any = None, baseline: TensorLike = 0.0) -> None:
         self.baseline = as_baseline(baseline, x)
         gradients = dict.fromkeys(ONE_INPUT, rules.deeplift_rescale())
-        gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D"), rules.deeplift_max_pool))
+        gradients.update(dict.fromkeys(("MaxPool", "MaxPool3D", "Max"), rules.deeplift_max_pool))
+        gradients.update(dict.fromkeys(filter(_tf.is_op_type, TWO_INPUTS + BILINEAR), self._rescale_two))
         gradients["Softmax"] = rules.deeplift_softmax
         super().__init__(y, x, target, override=override_gradients(gradients, require="any"))
+
+    def _rescale_two(self, op, grad):
+        return rescale_two_inputs(op, grad, self.path.varying(op))
+
+    def reported(self, path):
+        return path.nonlinearities()    # a product with weights keeps its own gradient
 
     def build(self):
         if self.target.alone:
@@ -123,22 +148,7 @@ class DeepLift(SumsUp, Gradient):
         if (tf.compat.dimension_value(self.x.shape[0]) or 2) % 2:
             raise SaliencyError("DeepLIFT runs an example and its baseline in one batch, and {!r} takes {} at a time: "
                                 "an even or open batch size is needed.".format(self.x.name, self.x.shape[0]))
-        hard = [op for op in self.path.in_order() if self._mixes(op)]
-        if hard:
-            raise SaliencyError(
-                "DeepLIFT's rescale rule for existing operations has one input, and {} {} two: build the network on "
-                "ops.paired(x, baseline) under presets.deeplift() instead.".format(
-                    ", ".join("{!r} (type {})".format(op.name, op.type) for op in hard[:3]),
-                    "has" if len(hard) == 1 else "have"))
         return self.differentiate(self.x) + [self.scores]
-
-    def _mixes(self, op):
-        varying = self.path.inputs_on_path(op)
-        if op.type in _LINEAR_IN_ONE:
-            return len(varying) > 1
-        if op.type == "RealDiv":
-            return op.inputs[1] in varying
-        return op.type in TWO_INPUTS
 
     def stacks(self, session, feed_dict, max_batch):
         return _Pairs(session, self.x, feed_dict, max_batch, self.baseline)

@@ -82,13 +82,13 @@ class _NoisyJob:
 
     def points(self):
         for _ in range(self._number):
-            noise = self._random.normal(0.0, 1.0, self.image.shape) * self._deviation
-            yield (self.image + noise).astype(self.image.dtype)
+            sample = self._random.normal(0.0, self._deviation, self.image.shape)
+            sample += self.image
+            yield sample.astype(self.image.dtype)
 
     def add(self, gradient):
-        gradient = gradient.astype(np.float64)
         self._sum += gradient
-        self._squares += np.square(gradient)
+        self._squares += np.square(gradient, dtype=np.float64)
         self._left -= 1
         return self._left == 0
 

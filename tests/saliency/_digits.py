@@ -20,8 +20,11 @@ def recorded():
     return [recording.array("run0001/{:03d}".format(number)) for number in range(3)]
 
 
-def import_digits(randomize=()):
-    """(session, logits, images) of the frozen graph; ``randomize``: names of weights to redraw."""
+BIASES = ["Variable", "Variable_1", "Variable_2", "Variable_3"]
+
+
+def import_digits(randomize=(), empty=()):
+    """(session, logits, images) of the frozen graph; names of weights to redraw, and of those to set to 0."""
     definition = tf.GraphDef()
     with open(FROZEN, "rb") as stream:
         definition.ParseFromString(stream.read())
@@ -31,6 +34,9 @@ def import_digits(randomize=()):
             old = tf.make_ndarray(node.attr["value"].tensor) if hasattr(tf, "make_ndarray") else None
             new = (random.randn(*old.shape) * old.std()).astype(old.dtype)
             node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(new))
+        if node.name in empty:
+            old = node.attr["value"].tensor
+            old.CopyFrom(tf.make_tensor_proto(np.zeros([size.size for size in old.tensor_shape.dim], "f")))
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(definition, name="")

@@ -14,29 +14,15 @@ os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import numpy as np
 import shap
 import tensorflow as tf
+from _keras_digits import keras_digits
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DIGITS = os.path.join(HERE, "..", "..", "legacy_examples", "digits")
 CLASSES = (0, 3, 7)
-
-
-def keras_model():
-    """The digits model as a Keras model, with its weights."""
-    reader = tf.train.load_checkpoint(os.path.join(DIGITS, "model.ckpt"))
-    names = ["conv1", "Variable", "conv2", "Variable_1", "dense1", "Variable_2", "dense2", "Variable_3"]
-    weights = [reader.get_tensor(name) for name in names]
-    layers = tf.keras.layers
-    model = tf.keras.Sequential([
-        layers.Conv2D(16, 3, padding="same", activation="relu", input_shape=(8, 8, 1)),
-        layers.Conv2D(32, 3, padding="same", activation="relu"), layers.MaxPooling2D(2), layers.Flatten(),
-        layers.Dense(64, activation="relu"), layers.Dense(10)])
-    model.set_weights(weights)
-    return model
 
 
 def main():
     images = np.load(os.path.join(HERE, "recorded", "originals.npz"))["images"]
-    values = np.asarray(shap.DeepExplainer(keras_model(), np.zeros((1, 8, 8, 1), np.float32)).shap_values(images))
+    values = np.asarray(shap.DeepExplainer(keras_digits(tf.keras), np.zeros((1, 8, 8, 1), np.float32)).shap_values(images))
     maps = np.stack([values[number, ..., chosen] for number, chosen in enumerate(CLASSES)]).astype(np.float32)
     versions = {name: importlib.metadata.version(name) for name in ("tensorflow", "shap", "numpy")}
     np.savez(os.path.join(HERE, "recorded", "shap.npz"), images=images, classes=np.asarray(CLASSES),

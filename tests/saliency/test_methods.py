@@ -142,7 +142,7 @@ def test_integrated_gradients(graph, rule):
     np.testing.assert_allclose(method.gap, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("rule, order", [("midpoint", 2), ("trapezoid", 2), ("gauss", None), ("ends", 1), ("right", 1)])
+@pytest.mark.parametrize("rule, order", [("midpoint", 2), ("trapezoid", 2), ("gauss", None), ("ends", 1), ("left", 1), ("right", 1)])
 def test_the_gap_closes_with_the_order_of_the_rule(graph, rule, order):
     """Cubic: halving the step divides the gap by 2 ** order; Gauss is exact. The gap is the sum less the difference."""
     x = tf.placeholder(tf.float64, [None, 2])
@@ -343,6 +343,13 @@ def test_what_was_overridden_and_what_not(graph):
     assert method.describe() == ("overridden: Relu (1), Relu6 (1)\n"
                                  "nonlinear on the path, with their ordinary gradient: Tanh (1), Mul (1)")
     assert gg.saliency.gradient(y, x, 0).describe().startswith("overridden: nothing\nnonlinear on the path")
+
+
+def test_quotients_that_are_nonlinear(graph):
+    """By what depends on x, not by a constant; and no product of shapes."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.reshape(tf.ones([3]) / (x / 2.0), [tf.reduce_prod(tf.shape(x)) // 3, 3])
+    assert gg.saliency.gradient(y, x, 0).not_overridden == {"RealDiv": ["truediv_1"]}
 
 
 def test_nothing_to_override(graph):

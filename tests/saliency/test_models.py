@@ -1,4 +1,5 @@
 """Models from files of every kind: the same maps from each, and a sentence for what is none."""
+import contextlib
 import os
 import shutil
 import warnings
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow
 from _digits import DIGITS, FROZEN, META, assert_close, recorded
-from conftest import tf
+from conftest import TF1, tf
 
 import graphgrad as gg
 
@@ -34,13 +35,14 @@ def session_net(softmax=False):
     return x, tf.nn.softmax(y, name="softmax") if softmax else y
 
 
-def keras_model():
+def keras_model(weights=(W, U, V)):
     """The same as a Keras model with what others miss: a ReLU layer, a nested model, dropout, a softmax."""
     keras = tensorflow.keras
     inner = keras.Sequential([keras.layers.Input((5,)), keras.layers.Dense(6, use_bias=False), keras.layers.ReLU()])
     model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(5, use_bias=False, activation="relu"), inner,
                               keras.layers.Dropout(0.5), keras.layers.Dense(3, use_bias=False, activation="softmax")])
-    model.set_weights([W, U, V])
+    if weights is not None:
+        model.set_weights(weights)
     return model
 
 
@@ -130,6 +132,21 @@ def test_every_kind(folder, kind):
         method = gg.saliency.guided_backprop(model.y, model.x, 1)
         assert {key: len(names) for key, names in method.overridden.items()} == {"Relu": 2}
         np.testing.assert_allclose(method(model.session, X), guided(1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_keras_model_of_a_graph():
+    """Built as in TF 1: taken where it is, with the weights of Keras's Session, which stays open; Keras 3 has none."""
+    with tf.Graph().as_default():
+        if TF2 >= (2, 16):
+            source = keras_model(weights=None)
+            with pytest.raises(gg.SaliencyError, match="built with eager execution off, where Keras 3.* no values"):
+                gg.saliency.load(source)
+            return
+        source = keras_model()
+        with gg.saliency.load(source) as model:
+            method = gg.saliency.guided_backprop(model.y, model.x, 1)
+            np.testing.assert_allclose(method(model.session, X), guided(1), rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(source.get_weights()[0], W)
 
 
 @pytest.mark.parametrize("path", [FROZEN, META, META[:-len(".meta")]])
@@ -227,7 +244,7 @@ def test_an_integer_input(tmp_path):
         tf.nn.relu(tf.cast(pixels, tf.float32, name="scaled") * 2.0, name="out")
 
     path = frozen(tmp_path, build)
-    with pytest.raises(gg.SaliencyError, match=r"no floating input .*; it has pixels:0 \(uint8 \[\?, 4\]\)"):
+    with pytest.raises(gg.SaliencyError, match=r"no floating input .*; it has pixels:0 \(uint8 \[\?, 4\]\).* behind, such as scaled:0"):
         gg.saliency.load(path)
     assert repr(gg.saliency.load(path, x="scaled")) == "Model(x='scaled:0', y='out:0')"
 
@@ -289,6 +306,51 @@ def test_a_loop_in_a_loaded_model(tmp_path):
         assert gg.saliency.gradient(model.y, model.x)(model.session, [[1.0, -1.0]]).tolist() == [[4.0, 0.0]]
         with pytest.raises(gg.OverrideError, match="on\\(\\) cannot reach"):
             gg.saliency.guided_backprop(model.y, model.x)
+
+
+def test_methods_built_after_a_loop_ran():
+    """A recurrent Keras model: one method after the other, each in a Session that never ran the loop before."""
+    keras = tensorflow.keras
+    with tf.Graph().as_default() if TF1 else contextlib.ExitStack():    # 1.15 cannot differentiate a loop it imported
+        network = keras.Sequential([keras.layers.Input((6, 4)), keras.layers.LSTM(5), keras.layers.Dense(3)])
+        random = np.random.RandomState(3)
+        network.set_weights([0.3 * random.randn(*weights.shape) for weights in network.get_weights()])
+    images = random.randn(2, 6, 4)
+    with gg.saliency.load(network) as model:
+        first = gg.saliency.gradient_times_input(model.y, model.x, 1)(model.session, images)
+        method = gg.saliency.integrated_gradients(model.y, model.x, 1, steps=20)
+        assert method(model.session, images).shape == first.shape
+        assert np.abs(method.gap).max() < 1e-4
+
+
+def test_an_embedding_cannot_be_frozen_on_1_15():
+    """Of an eager model: the way out is named. Later TensorFlows freeze it."""
+    keras = tensorflow.keras
+    network = keras.Sequential([keras.layers.Input((6,), dtype="int32"), keras.layers.Embedding(10, 4), keras.layers.Flatten(),
+                                keras.layers.Dense(3)])
+    text = "1.15.* cannot freeze the model: .*Build it in a tf.Graph" if TF1 else "no floating input"
+    with pytest.raises(gg.SaliencyError, match=text):
+        gg.saliency.load(network)
+
+
+def test_a_text():
+    """Words are integers: the message names their embeddings, which are computed by the model and fed as x."""
+    keras = tensorflow.keras
+    with tf.Graph().as_default() if TF1 else contextlib.ExitStack():    # 1.15 cannot freeze an embedding
+        network = keras.Sequential([keras.layers.Input((6,), dtype="int32"), keras.layers.Embedding(10, 4),
+                                    keras.layers.Conv1D(5, 3, activation="relu"), keras.layers.GlobalMaxPooling1D(),
+                                    keras.layers.Dense(3, activation="softmax")])
+    with pytest.raises(gg.SaliencyError, match=r"no floating input .*\(int32 \[\?, 6\]\).*such as \S+ \(float32 \[\?, 6, 4\]\)") as caught:
+        gg.saliency.load(network)
+    name = str(caught.value).split("such as ")[1].split()[0]
+    words = np.array([[1, 2, 3, 4, 5, 6], [0, 0, 7, 8, 9, 1]])
+    with gg.saliency.load(network, x=name) as model:
+        placeholder = str(caught.value).split("it has ")[1].split()[0]
+        embedded = model.session.run(model.x, {placeholder: words})
+        method = gg.saliency.deeplift(model.y, model.x, "top")
+        assert method(model.session, embedded).shape == (2, 6, 4)
+        np.testing.assert_allclose(method.gap, 0, atol=1e-6)
+        assert gg.saliency.grad_cam(model.y, model.x, "top")(model.session, embedded).shape == (2, 6)
 
 
 def test_signatures_and_tags(folder):

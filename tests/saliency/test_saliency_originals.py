@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from _digits import assert_close, import_digits, recorded
+from _digits import BIASES, assert_close, import_digits, recorded
 
 import graphgrad as gg
 
@@ -12,6 +12,7 @@ RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
 ORIGINALS = np.load(os.path.join(RECORDED, "originals.npz"))
 SHAP = np.load(os.path.join(RECORDED, "shap.npz"))
 DEEPEXPLAIN = np.load(os.path.join(RECORDED, "deepexplain.npz"))
+INNVESTIGATE = {number: np.load(os.path.join(RECORDED, "innvestigate_{}.npz".format(number))) for number in (1, 2)}
 CLASSES = ORIGINALS["classes"]
 COVERS = np.array([1, 2, 3, 3, 3, 3, 2, 1])   # windows of 3, by 1, over each of 8 places
 
@@ -27,6 +28,10 @@ def test_provenance():
         "numpy": "1.26.4", "saliency": "0.2.1", "tensorflow": "2.15.1", "tf-keras-vis": "0.8.7"}
     assert json.loads(DEEPEXPLAIN["provenance"].tobytes().decode()) == {
         "DeepExplain": "87fb43a", "numpy": "1.18.5", "tensorflow": "1.15.5"}
+    assert json.loads(INNVESTIGATE[1]["provenance"].tobytes().decode()) == {
+        "innvestigate": "1.0.9", "keras": "2.2.4", "numpy": "1.18.5", "tensorflow": "1.15.5"}
+    assert json.loads(INNVESTIGATE[2]["provenance"].tobytes().decode()) == {
+        "innvestigate": "2.1.2", "keras": "2.14.0", "numpy": "1.26.4", "tensorflow": "2.14.1"}
     assert json.loads(SHAP["provenance"].tobytes().decode()) == {"numpy": "1.26.4", "shap": "0.46.0", "tensorflow": "2.15.1"}
 
 
@@ -87,3 +92,22 @@ def test_as_shap(digits):
     """The numbers of SHAP's DeepExplainer with one black image as background: DeepLIFT through max-pools too."""
     session, y, x = digits
     assert_close(gg.saliency.deeplift(y, x, target="top")(session, SHAP["images"], classes=SHAP["classes"]), SHAP["deep"])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("original, method, arguments", [
+    ("gradient", "gradient", {}), ("input_t_gradient", "gradient_times_input", {}),
+    ("guided_backprop", "guided_backprop", {}), ("deconvnet", "deconvnet", {}), ("smoothgrad", "smoothgrad", {}),
+    ("integrated_gradients", "integrated_gradients", {"steps": 50, "rule": "left"}),
+    ("lrp.z", "lrp", {"rule": "z"}), ("lrp.epsilon", "lrp_epsilon", {"epsilon": 1e-4}), ("lrp.flat", "lrp", {"rule": "flat"}),
+    ("lrp.w_square", "lrp", {"rule": "w_square"}),
+    ("lrp.z_plus", "lrp", {"rule": "excitation"}), ("deep_taylor", "lrp", {"rule": "excitation"}),     # without biases
+    ("lrp.alpha_2_beta_1", "lrp", {"rule": "alpha_beta", "alpha": 2.0, "beta": 1.0})])
+def test_as_innvestigate(digits, version, original, method, arguments):
+    """The numbers of iNNvestigate on TF 1.15.5 and 2.14.1; alpha-beta of the model without its biases, see the rule."""
+    session, y, x = import_digits(empty=BIASES) if original == "lrp.alpha_2_beta_1" else digits
+    images, classes = INNVESTIGATE[version]["images"], INNVESTIGATE[version]["classes"]
+    maps = getattr(gg.saliency, method)(y, x, target="top", **arguments)(session, images, classes=classes)
+    if method in ("guided_backprop", "deconvnet"):    # of the square of the score, as it were: it starts with the score
+        maps = maps * session.run(y, {x: images})[np.arange(3), classes][:, None, None, None]
+    assert_close(maps, INNVESTIGATE[version][original])
