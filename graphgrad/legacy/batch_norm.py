@@ -47,10 +47,13 @@ def normalize(inputs, axis, training, gamma, beta, moving_mean, moving_variance,
         tf.convert_to_tensor(momentum)   # 1.15 builds it, and counts it where op seeds are derived
     if certain is False:
         return outputs, []
+    if fused and not core:
+        return outputs, list(smart_cond(
+            training, lambda: (_moving_average(moving_mean, mean, momentum),
+                               _moving_average(moving_variance, variance, momentum)),
+            lambda: (moving_mean, moving_variance)))
     if fused:
-        rate = momentum
-        if core:
-            rate = tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
+        rate = tf.convert_to_tensor(momentum) if certain else smart_cond(training, lambda: momentum, lambda: 1.0)
         return outputs, [_moving_average(moving_mean, mean, rate), _moving_average(moving_variance, variance, rate)]
 
     def update(variable, value):

@@ -14,7 +14,7 @@ from .batch_norm import normalize
 
 Layer = base.Layer
 #: tf.layers.experimental.
-experimental = types.SimpleNamespace(keep_variable_scope=getattr(base, "keras_style_scope", None))
+experimental = types.SimpleNamespace(keras_style_scope=base.keras_style_scope, set_keras_style=base.set_keras_style)
 
 
 class BatchNormalization(Layer):

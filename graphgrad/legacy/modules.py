@@ -33,6 +33,8 @@ _RENAMED = {
     "tensorflow.models.rnn.linear": ("TF 1.0", "tf.layers.dense", "graphgrad.legacy.contrib.rnn"),
     "tensorflow.models.rnn.seq2seq": ("TF 1.0", "tf.contrib.legacy_seq2seq", "graphgrad.legacy.contrib.seq2seq"),
     "tensorflow.python.ops.constant_op": ("TF 1.0", "tf.constant", "tensorflow.python.framework.constant_op"),
+    "tensorflow.python.ops.common_shapes": (
+        "TF 1.0", "nothing: shapes come from C++", "tensorflow.python.framework.common_shapes"),
     "tensorflow.python.functional_ops": ("TF 1.0", "tf.map_fn", "tensorflow.python.ops.functional_ops"),
     "tensorflow.python.platform.googletest": ("TF 2.0", "tf.test", "tensorflow.python.platform.test"),
     "tensorflow.python.training.training_ops": ("TF 2.16", "tf.raw_ops", "tensorflow.python.ops.gen_training_ops"),

@@ -47,6 +47,7 @@ class _Distribution:
     def __init__(self, name, version):
         self.project_name = self.key = name
         self.version = version
+        self.parsed_version = parse_version(version)
 
 
 def get_distribution(name):
@@ -74,7 +75,7 @@ class LooseVersion:
         return [(1, part, "") if isinstance(part, int) else (0, 0, part) for part in self.version]
 
     def _other(self, other):
-        return other._key() if isinstance(other, LooseVersion) else LooseVersion(other)._key()
+        return type(self)(str(other))._key()
 
     def __eq__(self, other):
         return self._key() == self._other(other)
@@ -92,7 +93,7 @@ class LooseVersion:
         return self._key() >= self._other(other)
 
     def __hash__(self):
-        return hash(tuple(self._key()))
+        return hash(str(self._key()))
 
     def __str__(self):
         return self.vstring
@@ -100,8 +101,21 @@ class LooseVersion:
     __repr__ = __str__
 
 
-StrictVersion = LooseVersion
-parse_version = LooseVersion
+class _Version(LooseVersion):
+    """A version number whose pre-releases come before it, and for which 1.0 is 1.0.0."""
+
+    _ORDER = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "pre": -1, "post": 1, "r": 1}
+
+    def _key(self):
+        release, more = re.match(r"v?([\d.]*)(.*)", self.vstring.lower().partition("+")[0]).groups()
+        numbers = [int(part) for part in release.split(".") if part]
+        while numbers and not numbers[-1]:
+            numbers.pop()
+        marks = re.findall(r"([a-z]+)[._-]?(\d*)", more)
+        return numbers, [(self._ORDER.get(word, 1), int(number or 0)) for word, number in marks] + [(0, 0)]
+
+
+StrictVersion = parse_version = _Version
 
 
 def strtobool(value):

@@ -16,6 +16,10 @@ def _of(module, name):
     return lambda: getattr(importlib.import_module(module), name)
 
 
+def _module_named(name):
+    return lambda: importlib.import_module(name)
+
+
 def _v1(path):
     def make():
         value = importlib.import_module("tensorflow").compat.v1
@@ -41,8 +45,7 @@ def _enter_all():
         "batch_matrix_band_part": "matrix_band_part", "batch_matrix_diag_part": "matrix_diag_part",
         "batch_matrix_set_diag": "matrix_set_diag", "batch_matrix_solve": "matrix_solve",
         "batch_fft": "fft", "batch_ifft": "ifft", "batch_fft2d": "fft2d", "batch_ifft2d": "ifft2d",
-        "merge_summary": "summary.merge", "python": "test"})
-    entries("tensorflow").pop("python")
+        "merge_summary": "summary.merge"})
     for name, now, make in (
             ("select", "tf.where", lambda: old_calls.select),
             ("scalar_summary", "tf.summary.scalar", lambda: old_calls.summary("scalar")),
@@ -57,13 +60,13 @@ def _enter_all():
     enter("tensorflow", "deconv2d", "TF 0.6", "tf.nn.conv2d_transpose", _v1("nn.conv2d_transpose"))
     enter("tensorflow.nn", "deconv2d", "TF 0.6", "tf.nn.conv2d_transpose", _v1("nn.conv2d_transpose"))
     enter("tensorflow", "pywrap_tensorflow", "TF 2.0", "tf.train.NewCheckpointReader",
-          _of("graphgrad.legacy.contrib", "framework"))
+          _module_named("graphgrad.legacy.contrib.framework"))
     enter("tensorflow.train", "SummaryWriter", "TF 1.0", "tf.summary.FileWriter", _v1("summary.FileWriter"))
     for old, now in (("rnn", "static_rnn"), ("bidirectional_rnn", "static_bidirectional_rnn"),
                      ("state_saving_rnn", "static_state_saving_rnn")):
         enter("tensorflow.nn", old, "TF 1.0", "tf.nn." + now, _v1("nn." + now))
     enter("tensorflow.nn", "seq2seq", "TF 1.0", "tf.contrib.legacy_seq2seq",
-          _of("graphgrad.legacy.contrib", "seq2seq"))
+          _module_named("graphgrad.legacy.contrib.seq2seq"))
     enter("tensorflow.image", "per_image_whitening", "TF 1.0", "tf.image.per_image_standardization",
           _v1("image.per_image_standardization"))
 
@@ -99,10 +102,10 @@ def _enter_all():
                            "fractional_max_pool_grad fractional_avg_pool_grad max_pool3d_grad avg_pool3d_grad"),
             ("gen_math_ops", "sigmoid_grad tanh_grad sqrt_grad rsqrt_grad reciprocal_grad inv_grad mul sub neg sum "
                              "mean prod max min mat_mul batch_mat_mul sparse_mat_mul range real_div pow sigmoid tanh "
-                             "square cast complex add floor_div mod abs log exp sign"),
+                             "square cast complex add floor_div mod abs log exp sign select"),
             ("gen_array_ops", "broadcast_gradient_args mirror_pad_grad concat_v2 concat_offset pack unpack slice "
                               "strided_slice strided_slice_grad shape placeholder split split_v gather_v2 one_hot "
-                              "reshape expand_dims reverse_v2 where select fill pad list_diff unique identity"),
+                              "reshape expand_dims reverse_v2 where fill pad list_diff unique identity"),
             ("gen_state_ops", "temporary_variable destroy_temporary_variable variable variable_v2 "
                               "is_variable_initialized assign assign_add assign_sub scatter_update scatter_add"),
             ("gen_image_ops", "resize_bilinear_grad resize_nearest_neighbor_grad resize_bicubic_grad"),
@@ -112,12 +115,12 @@ def _enter_all():
             ("gen_script_ops", "py_func py_func_stateless"),
             ("gen_logging_ops", "print assert scalar_summary histogram_summary")):
         for name in names.split():
-            enter(_OPS + module, "_" + name, "TF 1.15", name + ", in the same module", _generated(_OPS + module, name))
+            enter(_OPS + module, "_" + name, "TF 1.15", name + ", in the same module", _of(_OPS + module, name))
     for module, name, gone, now, make in (
             (_FRAMEWORK + "ops", "Tensor", "TF 2.16", "tf.Tensor", _v1("Tensor")),
             (_FRAMEWORK + "ops", "IndexedSlices", "TF 2.13", "tf.IndexedSlices", _v1("IndexedSlices")),
             (_FRAMEWORK + "ops", "IndexedSlicesValue", "TF 2.13", "tf.compat.v1.IndexedSlicesValue",
-             _v1("IndexedSlicesValue")),
+             _of(_FRAMEWORK + "indexed_slices", "IndexedSlicesValue")),
             (_FRAMEWORK + "ops", "SparseTensor", "TF 1.0", "tf.SparseTensor", _v1("SparseTensor")),
             (_FRAMEWORK + "ops", "NoGradient", "TF 2.0", "tf.no_gradient", _v1("NoGradient")),
             (_FRAMEWORK + "ops", "op_scope", "TF 1.15", "tf.name_scope", lambda: old_calls.op_scope),
@@ -164,7 +167,7 @@ def _enter_all():
              lambda: old_calls.is_trainable),
             (_OPS + "gradients_impl", "_hessian_vector_product", "TF 1.14", "tf.gradients twice",
              _of(_OPS + "gradients_impl", "_hessian_vector_product")),
-            (_OPS + "common_shapes", "unchanged_shape", "TF 2.0", "nothing: shapes come from C++",
+            (_FRAMEWORK + "common_shapes", "unchanged_shape", "TF 2.0", "nothing: shapes come from C++",
              lambda: lambda op: [op.inputs[0].get_shape()])):
         enter(module, name, gone, now, make)
     for name in ("cond", "while_loop", "case", "Assert", "switch_case"):
@@ -172,13 +175,6 @@ def _enter_all():
     for name in ("merge", "switch"):
         enter(_OPS + "control_flow_ops", name, "TF 2.16", "tf.raw_ops",
               _of(_OPS + "gen_control_flow_ops", name))
-
-
-def _generated(module, name):
-    def make():
-        home = importlib.import_module(module)
-        return getattr(home, name)
-    return make
 
 
 def _control_flow(name):

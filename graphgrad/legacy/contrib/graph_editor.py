@@ -4,6 +4,7 @@ Selecting operations, walking the graph, rewiring inputs, and copying a part of 
 Operation._update_input and on copying NodeDefs, on TF 1.15 to 2.21.
 """
 import re
+import sys
 
 from tensorflow.core.framework import node_def_pb2
 
@@ -74,6 +75,14 @@ def sgv(*args, **kwargs):
 make_view = sgv
 
 
+def make_view_from_scope(scope, graph):
+    """A view of the operations in a name scope."""
+    return SubGraphView(get_name_scope_ops(graph, scope))
+
+
+sgv_scope = make_view_from_scope
+
+
 def get_tensors(graph):
     """All tensors of a graph."""
     return make_list_of_t(graph)
@@ -95,15 +104,27 @@ def get_consuming_ops(ts):
     return list(dict.fromkeys(op for t in make_list_of_t(ts) for op in t.consumers()))
 
 
+def can_be_regex(obj):
+    """Whether it is a pattern, compiled or not."""
+    return isinstance(obj, str) or hasattr(obj, "search")
+
+
+def make_regex(obj):
+    """A pattern, compiled."""
+    if not can_be_regex(obj):
+        raise ValueError("Expected a string or a regex, got: {}".format(type(obj)))
+    return re.compile(obj) if isinstance(obj, str) else obj
+
+
 def filter_ops_from_regex(ops, regex):
     """Those of the operations in whose names the pattern is found."""
-    pattern = re.compile(regex) if isinstance(regex, str) else regex
+    pattern = make_regex(regex)
     return [op for op in make_list_of_op(ops) if pattern.search(op.name)]
 
 
 def filter_ts_from_regex(ops, regex):
     """The output tensors, of these operations, in whose names the pattern is found."""
-    pattern = re.compile(regex) if isinstance(regex, str) else regex
+    pattern = make_regex(regex)
     return [t for op in make_list_of_op(ops) for t in op.outputs if pattern.search(t.op.name)]
 
 
@@ -125,30 +146,33 @@ def get_name_scope_ops(ops, scope):
 
 
 def select_ops(*args, **kwargs):
-    """Operations by name pattern (``graph=`` needed) or as they are given."""
-    graph, prefix = kwargs.get("graph"), kwargs.get("restrict_ops_regex")
+    """Operations by name pattern (``graph=`` needed) or as they are given; tensors among them are passed over.
+
+    With ``restrict_ops_regex`` only the patterns that begin with (?#ops) count; ``positive_filter(op)`` chooses.
+    """
+    graph, restrict = kwargs.get("graph"), kwargs.get("restrict_ops_regex")
     found = []
     for arg in args:
-        if isinstance(arg, str) or hasattr(arg, "search"):
+        if can_be_regex(arg):
             if graph is None:
                 raise ValueError("Use the keyword argument 'graph' to use regex.")
-            text = arg[len("(?#ops)"):] if isinstance(arg, str) and arg.startswith("(?#ops)") else arg
-            found += filter_ops_from_regex(graph, text)
+            pattern = make_regex(arg)
+            if pattern.pattern.startswith("(?#ops)") or not (restrict or pattern.pattern.startswith("(?#ts)")):
+                found += filter_ops_from_regex(graph, pattern)
         else:
-            found += make_list_of_op(arg)
-    found = list(dict.fromkeys(found))
-    return filter_ops_from_regex(found, prefix) if prefix else found
+            found += make_list_of_op(arg, ignore_ts=True)
+    return filter_ops(list(dict.fromkeys(found)), kwargs.get("positive_filter"))
 
 
 def select_ts(*args, **kwargs):
     """Tensors by name pattern (``graph=`` needed) or as they are given."""
     graph, found = kwargs.get("graph"), []
     for arg in args:
-        if isinstance(arg, str) or hasattr(arg, "search"):
+        if can_be_regex(arg):
             if graph is None:
                 raise ValueError("Use the keyword argument 'graph' to use regex.")
             text = arg[len("(?#ts)"):] if isinstance(arg, str) and arg.startswith("(?#ts)") else arg
-            pattern = re.compile(text) if isinstance(text, str) else text
+            pattern = make_regex(text)
             found += [t for t in get_tensors(graph) if pattern.search(t.name)]
         else:
             found += make_list_of_t(arg)
@@ -215,6 +239,15 @@ def get_walks_intersection_ops(forward_seed_ops, backward_seed_ops, forward_incl
             if op in backward]
 
 
+def get_walks_union_ops(forward_seed_ops, backward_seed_ops, forward_inclusive=True, backward_inclusive=True,
+                        within_ops=None, within_ops_fn=None, control_inputs=False, control_outputs=None,
+                        control_ios=None):
+    """The operations that depend on the first or that the second depend on."""
+    forward = get_forward_walk_ops(forward_seed_ops, forward_inclusive, within_ops, within_ops_fn)
+    return list(dict.fromkeys(
+        forward + get_backward_walk_ops(backward_seed_ops, backward_inclusive, within_ops, within_ops_fn)))
+
+
 def get_within_boundary_ops(ops, seed_ops, boundary_ops=(), inclusive=True, control_inputs=False,
                             control_outputs=None, control_ios=None):
     """The operations reached, in both directions, from the seeds without crossing the boundary."""
@@ -232,38 +265,72 @@ def get_within_boundary_ops(ops, seed_ops, boundary_ops=(), inclusive=True, cont
 
 # --- Rewiring ---------------------------------------------------------------------------------------------
 
-def reroute_ts(ts0, ts1, can_modify=None, cannot_modify=None):
-    """Let whoever takes a tensor of ``ts1`` take that of ``ts0`` instead; returns how many inputs were changed."""
+def _moved(ts0, ts1, can_modify, cannot_modify, both):
+    ts0, ts1 = make_list_of_t(ts0), make_list_of_t(ts1)
+    if len(ts0) != len(ts1):
+        raise ValueError("Cannot reroute two lists of tensors with different sizes: {} != {}".format(
+            len(ts0), len(ts1)))
     may, may_not = _within(can_modify), _within(cannot_modify) or set()
+    consumers = {id(t): dict.fromkeys(t.consumers()) for t in ts0 + ts1}   # of all, before any is changed
     changed = 0
-    for new, old in zip(make_list_of_t(ts0), make_list_of_t(ts1)):
-        for op in list(old.consumers()):
-            if op in may_not or (may is not None and op not in may):
-                continue
-            for index, tensor in enumerate(op.inputs):
-                if tensor is old:
+    for t0, t1 in zip(ts0, ts1):
+        for new, old in ((t0, t1), (t1, t0)) if both else ((t0, t1),):
+            for op in consumers[id(old)] if new is not old else ():
+                if op in may_not or (may is not None and op not in may):
+                    continue
+                for index in [index for index, taken in enumerate(op.inputs) if taken is old]:
                     op._update_input(index, new)
                     changed += 1
     return changed
 
 
+def reroute_ts(ts0, ts1, can_modify=None, cannot_modify=None):
+    """Let whoever takes a tensor of ``ts1`` take that of ``ts0`` instead; returns how many inputs were changed."""
+    return _moved(ts0, ts1, can_modify, cannot_modify, both=False)
+
+
 def swap_ts(ts0, ts1, can_modify=None, cannot_modify=None):
-    """Exchange the consumers of two lists of tensors."""
-    pairs = [(a, b, list(a.consumers()), list(b.consumers())) for a, b in zip(_flat(ts0), _flat(ts1))]
-    return sum(reroute_ts(b, a, of_a, cannot_modify) + reroute_ts(a, b, of_b, cannot_modify)
-               for a, b, of_a, of_b in pairs)
+    """Exchange the consumers of two lists of tensors; returns how many inputs were changed."""
+    return _moved(ts0, ts1, can_modify, cannot_modify, both=True)
 
 
-def reroute_inputs(ts, ops):
-    """Give the inputs of operations, from outside of them, in order, the tensors ``ts``."""
-    group = set(make_list_of_op(ops))
-    outside = list({id(t): t for op in make_list_of_op(ops) for t in op.inputs if t.op not in group}.values())
-    return reroute_ts(ts, outside, can_modify=group)
+def _border(tops, side):
+    """The operations given, and the tensors given or, if none are, those that cross the operations' border."""
+    ops = SubGraphView(make_list_of_op(tops, ignore_ts=True))
+    return ops, make_list_of_t(tops, ignore_ops=True) or getattr(ops, side)
+
+
+def reroute_inputs(sgv0, sgv1):
+    """Let the operations ``sgv1`` take, in order, what ``sgv0`` (operations or tensors) take or are."""
+    (ops0, new), (ops1, old) = _border(sgv0, "inputs"), _border(sgv1, "inputs")
+    reroute_ts(new, old, can_modify=ops0 + ops1)
+    return sgv0, sgv1
+
+
+def reroute_outputs(sgv0, sgv1):
+    """Let whoever takes the outputs of ``sgv1`` take, in order, those of ``sgv0``."""
+    (ops0, new), (ops1, old) = _border(sgv0, "outputs"), _border(sgv1, "outputs")
+    reroute_ts(new, old, cannot_modify=ops0 + ops1)
+    return sgv0, sgv1
+
+
+def reroute_ios(sgv0, sgv1):
+    """Both: ``sgv0`` takes the place of ``sgv1``."""
+    reroute_outputs(sgv0, sgv1)
+    return reroute_inputs(sgv0, sgv1)
 
 
 def add_control_inputs(op, cops):
     """Let an operation wait for others."""
     op._add_control_inputs(make_list_of_op(cops))
+
+
+def remove_control_inputs(op, cops):
+    """Let an operation wait for these others no more."""
+    gone = set(make_list_of_op(cops))
+    kept = [other for other in op.control_inputs if other not in gone]
+    op._remove_all_control_inputs()
+    op._add_control_inputs(kept)
 
 
 # --- Copying ----------------------------------------------------------------------------------------------
@@ -366,3 +433,7 @@ def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_d
         return [new(t) for t in target_ts]
     return new(target_ts)
 
+
+
+#: The modules that it consisted of.
+edit = reroute = select = subgraph = transform = util = sys.modules[__name__]

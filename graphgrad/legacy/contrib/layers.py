@@ -324,6 +324,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         dtype = inputs.dtype.base_dtype if inputs.dtype.base_dtype != tf.float16 else tf.float32
         flat = inputs
         as_pictures = rank == 2 and fused in (None, True)   # contrib fuses these too, as pictures of one pixel
+        own = as_pictures or (rank == 4 and fused in (None, True) and updates_collections != tf.GraphKeys.UPDATE_OPS)
         if as_pictures:
             inputs, axis = tf.reshape(inputs, [-1, 1, 1, channels]), 3
 
@@ -334,19 +335,20 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                 name, [channels], dtype, how.get(name, initializer), regularizers.get(name) if learned else None,
                 learned and trainable, _for_variable(variables_collections, name))
 
-        # The core layer, which this stood on, builds them in this order.
+        # contrib's own fused path builds beta first, the core layer, which the rest of it stood on, gamma.
+        beta = parameter("beta", tf.zeros_initializer(), center and own)
         gamma = parameter("gamma", tf.ones_initializer(), scale)
-        beta = parameter("beta", tf.zeros_initializer(), center)
+        beta = beta if own else parameter("beta", tf.zeros_initializer(), center)
         mean = parameter("moving_mean", tf.zeros_initializer(), learned=False)
         variance = parameter("moving_variance", tf.ones_initializer(), learned=False)
         outputs, updates = normalize(inputs, axis, is_training, gamma, beta, mean, variance, decay, epsilon,
-                                     as_pictures or (fused in (None, True) and rank == 4), core=not as_pictures)
+                                     as_pictures or (fused in (None, True) and rank == 4), core=not own)
         if updates and updates_collections is None:
             with tf.control_dependencies(updates):
                 outputs = tf.identity(outputs)
         else:
             for update in updates:
-                tf.add_to_collections(updates_collections, update.op)
+                tf.add_to_collections(updates_collections, update if own else update.op)
         if as_pictures:
             outputs = tf.reshape(outputs, tf.shape(flat))
             outputs.set_shape(flat.get_shape())

@@ -1,5 +1,18 @@
 """tf.contrib.seq2seq and legacy_seq2seq: the losses and the plain decoders."""
 from .._tf1 import tf
+from .decoders import (  # noqa: F401 (handed on)
+    BasicDecoder,
+    BasicDecoderOutput,
+    CustomHelper,
+    Decoder,
+    GreedyEmbeddingHelper,
+    Helper,
+    SampleEmbeddingHelper,
+    TrainingHelper,
+    dynamic_decode,
+    hardmax,
+    tile_batch,
+)
 
 
 def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=None):
