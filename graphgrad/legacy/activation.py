@@ -163,7 +163,11 @@ def _hook_imports():
             return _keras().imported(name, fromlist, lambda: original_import(name, globals, locals, fromlist, level))
         if top == "tensorflow":
             _complete_unless_loading()
-        module = original_import(name, globals, locals, fromlist, level)
+        try:
+            module = original_import(name, globals, locals, fromlist, level)
+        except ModuleNotFoundError as error:
+            world.explain_missing(name, error)
+            raise
         world.patch_late(name)
         return _for_importer(module, globals or {})
 

@@ -65,7 +65,7 @@ def _enter_all():
     enter("sys", "maxint", "Python 3.0", "sys.maxsize", lambda: sys.maxsize)
     enter("sys", "setdefaultencoding", "Python 3.0", "nothing: it is UTF-8", lambda: lambda name: None)
     enter("os", "getcwdu", "Python 3.0", "os.getcwd", lambda: os.getcwd)
-    for name in ("imread", "imsave", "imresize", "toimage", "bytescale", "fromimage"):
+    for name in ("imread", "imsave", "imresize", "imrotate", "toimage", "bytescale", "fromimage"):
         enter("scipy.misc", name, "SciPy 1.2", "PIL or imageio", lambda name=name: _from(
             "graphgrad.legacy.images", name))
     enter("scipy.misc", "logsumexp", "SciPy 1.3", "scipy.special.logsumexp", lambda: _from(
@@ -102,6 +102,13 @@ def patch_late(name):
         if known in PATCHED and known not in _late and module is not None and not getattr(
                 module.__spec__, "_initializing", False):   # else its own __getattr__ is yet to come
             _patch(known)
+
+
+def explain_missing(name, error):
+    """Say in an import's error what a package is needed for that old code took for granted."""
+    if name == "scipy.misc" and error.name in ("scipy", name):
+        error.msg = ("No module named 'scipy': scipy.misc's picture functions are gone since SciPy 1.2, and what "
+                     "graphgrad puts in their place needs SciPy and Pillow: pip install scipy pillow.")
 
 
 def _patch(name):
@@ -153,4 +160,10 @@ class _Cast(dict):
 
 
 def _find_common_type(array_types, scalar_types):
-    return sys.modules["numpy"].result_type(*(list(array_types) + list(scalar_types)))
+    """The arrays' type, unless the scalars' is of a higher kind."""
+    np = sys.modules["numpy"]
+    if not array_types or not scalar_types:
+        return np.result_type(*(list(array_types) + list(scalar_types)))
+    arrays, scalars = np.result_type(*array_types), np.result_type(*scalar_types)
+    higher = "buifc".find(scalars.kind) > "buifc".find(arrays.kind)
+    return np.result_type(scalars, arrays) if higher else arrays

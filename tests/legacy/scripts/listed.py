@@ -138,7 +138,8 @@ def slim_set():
         made += [layers.batch_norm(x(4, 3), scale=True), layers.batch_norm(x(2, 3, 3, 4), 0.9, scale=True),
                  layers.batch_norm(x(2, 3, 3, 4), 0.9, scale=True, updates_collections=None),
                  layers.batch_norm(x(2, 3, 3, 4), 0.9, scale=True, updates_collections="others"),
-                 layers.batch_norm(x(4, 3), scale=True, is_training=tf.placeholder_with_default(True, [])), layers.layer_norm(x(4, 3)),
+                 layers.batch_norm(x(4, 3), scale=True, is_training=tf.placeholder_with_default(True, [])),
+                 layers.layer_norm(x(4, 3)),
                  layers.fully_connected(x(2, 3), 2, weights_regularizer=layers.l1_regularizer(0.2))]
     made += [layers_by_path.conv2d(x(2, 5, 6, 3), 2, 3), layers.bias_add(x(2, 3)), layers.one_hot_encoding([1, 2], 3),
              layers.unit_norm(x(2, 3), 1), layers.softmax(x(2, 3)), layers.linear(x(2, 3), 2)]
