@@ -86,3 +86,42 @@ def test_every_entry_of_the_catalogue_leads_somewhere(resolved):
             assert said == name.lstrip("_"), title
         elif said != "there":
             assert title == "tensorflow.estimator" and "gone since TF 2.16: install tensorflow 2.15" in said
+
+
+EAGER = """\
+import json
+import tensorflow as tf
+import tensorflow.contrib.eager as tfe
+tf.enable_eager_execution()
+w = tfe.Variable(3.0, name="w")
+def square(x):
+    return x * x
+def square_of_variable():
+    return w * w
+def plain(v):
+    if isinstance(v, (list, tuple)):
+        return [plain(item) for item in v]
+    return v.name.split(":")[0] if v is w else float(v.numpy())
+print(json.dumps({name: plain(value) for name, value in {
+    "gradients_function": tfe.gradients_function(square)(3.0),
+    "implicit_gradients": tfe.implicit_gradients(square_of_variable)(),
+    "value_and_gradients_function": tfe.value_and_gradients_function(square)(3.0),
+    "implicit_value_and_gradients": tfe.implicit_value_and_gradients(square_of_variable)(),
+    "defun": tfe.defun(square)(tf.constant(4.0)), "py_func": tfe.py_func(square, [tf.constant(5.0)], tf.float32),
+    "in_eager_mode": tf.constant(float(tfe.in_eager_mode()))}.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def eager(run_in_module_folder):
+    done = run_in_module_folder("eager.py", EAGER)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name, want", [
+    ("gradients_function", [6.0]), ("implicit_gradients", [[6.0, "w"]]), ("value_and_gradients_function", [9.0, [6.0]]),
+    ("implicit_value_and_gradients", [9.0, [[6.0, "w"]]]), ("defun", 16.0), ("py_func", 25.0), ("in_eager_mode", 1.0)])
+def test_eager_names(eager, name, want):
+    """tf.contrib.eager in eager mode, on x^2 at 3, 4 and 5."""
+    assert eager[name] == want
