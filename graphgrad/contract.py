@@ -44,8 +44,12 @@ class FunctionOperation:
         self.outputs = list(node.outputs)[:outputs]
 
 
-def call_gradient(function, name, place, op, grads):
-    """Call ``function(op, *grads)`` and return its gradients, one per input of ``op``, as a checked list."""
+def call_gradient(function, name, place, op, grads, told=None):
+    """Call ``function(op, *grads)`` and return its gradients, one per input of ``op``, as a checked list.
+
+    ``told`` is called with a sentence where TF 1 took None for the gradient of a single input; without it, that is an
+    error.
+    """
     where = "Gradient {!r} ({}) of operation {!r} (type {})".format(name, place, op.name, op.type)
     _check_arity(function, where, op, grads)
     inputs = list(op.inputs)   # as they are now: TensorFlow's gradient of a v2 loop gives the loop more of them
@@ -53,6 +57,9 @@ def call_gradient(function, name, place, op, grads):
     if result is None:
         if _is_tensorflows(function):
             return [None] * len(inputs)
+        if told is not None and len(inputs) == 1:
+            told("Gradient {!r} ({}) returned None: its input has no gradient.".format(name, place))
+            return [None]
         raise GradientError(
             "{} returned None: a return statement may be missing. Return one gradient per input ({}); "
             "[None] says that an input has none.".format(where, _inputs(inputs)))

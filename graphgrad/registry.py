@@ -39,9 +39,10 @@ class GradientRecord:
         place: ``"file:line"`` of its definition, for messages.
         lasting: whether the registry itself keeps it; else it lives as long as what was built with it.
         of_python: whether a py_func_with_grad was built with it.
+        told: as of ``contract.call_gradient``; legacy sets it for what a TF 1 script registers.
     """
 
-    __slots__ = ("name", "function", "place", "lasting", "takes_over", "_observers", "of_python", "__weakref__")
+    __slots__ = ("name", "function", "place", "lasting", "takes_over", "_observers", "of_python", "told", "__weakref__")
 
     def __init__(self, name, function, lasting, takes_over=False):
         self.name = name
@@ -50,16 +51,17 @@ class GradientRecord:
         self.lasting = lasting
         self.takes_over = takes_over   # whether it redefined an earlier function of that name
         self.of_python = False
+        self.told = None
         self._observers = weakref.WeakSet()
 
     def __call__(self, op, *grads):
         """Call the function and check what it returned against the operation's inputs."""
         outputs = function_outputs(op)
         if outputs is None:
-            return call_gradient(self.function, self.name, self.place, op, grads)
+            return call_gradient(self.function, self.name, self.place, op, grads, self.told)
         # A tf_func_with_grad, possibly loaded from a file: the function sees its own inputs and outputs.
         view = FunctionOperation(op, outputs)
-        gradients = call_gradient(self.function, self.name, self.place, view, grads[:outputs])
+        gradients = call_gradient(self.function, self.name, self.place, view, grads[:outputs], self.told)
         return list(grads[:outputs]) + gradients
 
     def observe(self, log):

@@ -42,7 +42,7 @@ def process(script, *arguments, **environment):
 
 
 def finish(running):
-    output = running.communicate(timeout=120)[0]
+    output = running.communicate(timeout=300)[0]
     assert running.returncode == 0, output
     return output
 

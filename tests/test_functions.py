@@ -251,7 +251,7 @@ def test_a_forward_that_cannot_be_called_is_refused(graph):
 def test_tokens_of_a_forked_process_are_its_own(inputs, tmp_path):
     """Two processes after a fork would otherwise make the same tokens."""
     def process():
-        return numpy_form(inputs).op.get_attr("token").decode().split("@")[1].split(".")[0]
+        return numpy_form(inputs).op.get_attr("token").decode().split("@")[1].split(".")[1]
 
     ours, child = process(), os.fork()
     if not child:

@@ -99,7 +99,7 @@ def register(name, function):
         # Two functions, one name: an error in TF 1, where the first stays.
         raise _Taken("Registering two gradients with name {!r}: it is taken by the function at {}.".format(
             name, held.place))
-    gradients.register(function, name, replace=True)
+    gradients.register(function, name, replace=True).told = note
 
 
 class _Taken(RegistrationError, KeyError):

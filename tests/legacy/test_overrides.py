@@ -15,6 +15,7 @@ WANTED = {
     "plain": [7, 7], "in_cond": [7, 7], "in_while": [64, 64], "in_map": [7, 7], "again_8": [8, 8], "again_9": [9, 9],
     "double_import": [4, 4], "random_names": [2, 2, 3, 3], "registered_later": [5, 5], "square": "KeyError",
     "taken": "KeyError", "nested": [9, 9], "sign": [2, 2], "late": [0, 1],
+    "returned_none": [2, 2],
 }
 if not TF1:
     WANTED["argmax_pool"] = [11, 11, 11, 11]
@@ -37,7 +38,7 @@ def test_gradient(ran, name):
 
 
 @pytest.mark.parametrize("op_type, tag, tagged, differentiated", [
-    ("Relu", "Seven, ...", 8, 8), ("Relu", "Later", 1, 1), ("Sign", "Identity", 1, 1), ("Elu", "NobodyRegistered", 1, 0),
+    ("Relu", "Seven, ...", 9, 9), ("Relu", "Later", 1, 1), ("Sign", "Identity", 1, 1), ("Elu", "NobodyRegistered", 1, 0),
     ("PyFunc", "Seven", 0, 0), ("Relu6", "Seven", 0, 0), ("Add", "Seven", 0, 0)])
 def test_what_it_tagged(ran, op_type, tag, tagged, differentiated):
     """Per line of the script: operations tagged, and those the gradient went through."""
@@ -55,7 +56,7 @@ def test_dead_and_renamed_keys(ran):
 @pytest.mark.parametrize("kind, text", [
     ("none", "operation 'Cast' (type Cast) gives int32, which carries no gradient"),
     ("around-gradients", "The override Relu6 -> Seven at"), ("unregistered", "The gradient name 'NobodyRegistered' is not"),
-    ("family", "1 op of type PyFuncStateless"), ("identity", "1 op that read a variable (w/read)"),
+    ("family", "1 op of type PyFuncStateless"), ("note", "Gradient 'Nothing' ("), ("identity", "1 op that read a variable (w/read)"),
     pytest.param("note", "'MaxPoolWithArgmax' is a gradient that TensorFlow", marks=pytest.mark.skipif(
         TF1, reason="TF 1.15's pooling op has no second gradient to take over"))])
 def test_finding(ran, kind, text):

@@ -2,6 +2,7 @@
 import contextlib
 import gc
 import os
+import socket
 import threading
 import weakref
 
@@ -164,6 +165,13 @@ def legacy(number):
 
 
 #: What each public name is called by.
+def cluster(number):
+    with socket.socket() as task:
+        task.bind(("127.0.0.1", 0))
+        task.listen(1)
+        gg.check_cluster({"ps": ["127.0.0.1:{}".format(task.getsockname()[1])]})
+
+
 CYCLES = {
     "override_gradients": a_block, "Override": on_existing, "py_func_with_grad": py_func, "tf_func_with_grad": tf_func,
     "register_gradient": registered, "declare_surrogate": surrogate, "original_gradient": original,
@@ -179,6 +187,7 @@ CYCLES = {
     "CheckError": refused(gg.CheckError, lambda: gg.check_gradient(tf.nn.relu, np.ones(1), override=gg.override_gradients(
         {"Relu": lambda op, grad: 3.0 * grad}))),
     "ResultFileError": recording, "SaliencyError": refused(gg.SaliencyError, lambda: gg.saliency.load("none")),
+    "check_cluster": cluster, "ClusterError": refused(gg.ClusterError, lambda: gg.check_cluster({"ps": ["nowhere"]})),
     "OpLibraryError": op_library, "OverrideWarning": warned,
     "errors": refused(gg.errors.UsageError, lambda: gg.assert_matches(tf.constant(1.0), 1.0)), "golden": recording,
     "legacy": legacy, "ops": ready_functions, "presets": preset(gg.presets.guided_backprop), "registry": registered,

@@ -47,7 +47,7 @@ def public():
 
 #: Methods that users read of, in Method's docstring, but that the classes call among themselves.
 INNER = ("goes_through", "build", "job", "differentiate", "stacks", "finish", "combine", "fold", "note", "log_for",
-         "choice_for", "choices", "tell", "tell_unmatched", "add")
+         "choice_for", "choices", "reported", "tell", "tell_unmatched", "add")
 #: Written so that Python 2.7 reads it too.
 UNTYPED = ("golden.unrecorded",)
 

@@ -64,6 +64,12 @@ def registered_after(op, grad):
     return 5. * grad
 
 
+@tf.RegisterGradient("Nothing")
+def nothing(op, grad):
+    pass
+
+
+out["returned_none"] = gradient(lambda: tf.nn.relu(x) + 2. * x, name="Nothing")
 out["registered_later"] = tf.Session().run(tf.gradients(later, x)[0]).tolist()
 try:
     tf.RegisterGradient("Square")(seven)
