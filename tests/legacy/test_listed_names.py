@@ -91,7 +91,7 @@ def test_every_entry_of_the_catalogue_leads_somewhere(resolved):
 EAGER = """\
 import json
 import tensorflow as tf
-import tensorflow.contrib.eager as tfe
+tfe = tf.contrib.eager
 tf.enable_eager_execution()
 w = tfe.Variable(3.0, name="w")
 def square(x):
