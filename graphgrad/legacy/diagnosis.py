@@ -193,7 +193,7 @@ def _families(by_type, tags):
             if tagged and by_type[kind] and not tags[kind]:
                 names = [place_in_graph(op) for op in by_type[kind]]
                 yield Finding("family", (
-                    "{} is overridden, but {} of type {} ({}) are not reached by it: add {!r} to the map.").format(
+                    "{} is overridden, which does not reach {} of type {} ({}): add {!r} to the map.").format(
                         " and ".join(tagged), _ops(len(names)), kind, foreign.some(names), kind), names)
 
 
@@ -204,13 +204,13 @@ def _variable_reads(by_type, tags):
              and op.inputs[0].op.type in ("VariableV2", "Variable")]
     if reads:
         names = [place_in_graph(op) for op in reads]
-        yield Finding("identity", "The override of Identity also holds for {} that read a variable ({}): the gradient "
+        yield Finding("identity", "The override of Identity also holds for reads of variables, {} ({}): the gradient "
                       "with respect to the variable goes through it.".format(
                           _ops(len(names)), foreign.some(names)), names)
     if by_type["ReadVariableOp"]:
         names = [place_in_graph(op) for op in by_type["ReadVariableOp"]]
-        yield Finding("identity", "Identity is overridden, and {} variable reads are ReadVariableOp ({}), which TF 1 "
-                      "wrote as Identity: the key does not reach them.".format(len(names), foreign.some(names)), names)
+        yield Finding("identity", "Identity is overridden, which does not reach {} of type ReadVariableOp ({}), which "
+                      "TF 1 wrote as Identity.".format(_ops(len(names)), foreign.some(names)), names)
 
 
 def _unseeded(by_type):
@@ -224,12 +224,12 @@ def _unseeded(by_type):
 def _meant_v1(by_type):
     control = [place_in_graph(op) for kind in _V2_CONTROL for op in by_type[kind]]
     if control:
-        yield Finding("control-flow-v2", "{} are control flow v2 ({}), whose bodies TensorFlow's own "
+        yield Finding("control-flow-v2", "Control flow v2: {} ({}), whose bodies TensorFlow's own "
                       "gradient_override_map does not reach; tf.disable_v2_behavior() gives TF 1's.".format(
                           _ops(len(control)), foreign.some(control)), control)
     handles = [place_in_graph(op) for op in by_type["VarHandleOp"]]
     if handles:
-        yield Finding("resource-variables", "{} are resource variables ({}), which are read by ReadVariableOp where "
+        yield Finding("resource-variables", "Resource variables: {} ({}), read by ReadVariableOp where "
                       "TF 1 had Identity; tf.disable_resource_variables() gives TF 1's.".format(
                           _ops(len(handles), "variable"), foreign.some(handles)), handles)
 
@@ -318,7 +318,7 @@ def _tagged_on_the_way(ys, xs):
         tag = _tf.tag_of(op)
         if tag and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
             tagged.setdefault((op.type, tag), []).append(op.name)
-    return [Finding("path", "Between xs and ys {} of type {} carry {!r} ({}).".format(
+    return [Finding("path", "Between xs and ys: {} of type {} with {!r} ({}).".format(
         _ops(len(names)), kind, tag, foreign.some(names)), names) for (kind, tag), names in tagged.items()]
 
 

@@ -56,7 +56,7 @@ def test_dead_and_renamed_keys(ran):
 @pytest.mark.parametrize("kind, text", [
     ("none", "operation 'Cast' (type Cast) gives int32, which carries no gradient"),
     ("around-gradients", "The override Relu6 -> Seven at"), ("unregistered", "The gradient name 'NobodyRegistered' is not"),
-    ("family", "1 op of type PyFuncStateless"), ("note", "Gradient 'Nothing' ("), ("identity", "1 op that read a variable (w/read)"),
+    ("family", "1 op of type PyFuncStateless"), ("note", "Gradient 'Nothing' ("), ("identity", "also holds for reads of variables, 1 op (w/read)"),
     pytest.param("note", "'MaxPoolWithArgmax' is a gradient that TensorFlow", marks=pytest.mark.skipif(
         TF1, reason="TF 1.15's pooling op has no second gradient to take over"))])
 def test_finding(ran, kind, text):
@@ -106,8 +106,8 @@ def said():
     ("stopped", "operation 'StopGradient' (type StopGradient) is registered as not differentiable"),
     ("rounded", "operation 'Round' (type Round) has None for its gradient in TensorFlow"),
     ("argmax", "(type ArgMax) gives int64, which carries no gradient"),
-    ("path", "Between xs and ys 1 op of type Relu carry 'Identity' (y)."), ("json", "path"),
-    ("v2", "1 op are control flow v2 (cond)"), ("v2", "1 variable are resource variables (v)"),
+    ("path", "Between xs and ys: 1 op of type Relu with 'Identity' (y)."), ("json", "path"),
+    ("v2", "Control flow v2: 1 op (cond), whose bodies"), ("v2", "Resource variables: 1 variable (v), read by ReadVariableOp"),
     ("v2", "without any seed (")])
 def test_diagnose(said, name, text):
     """gg.diagnose names the first operation that cuts a path, and what a graph has that v1 code does not expect."""
