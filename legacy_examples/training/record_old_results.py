@@ -24,7 +24,8 @@ def main():
 
     def record(name):
         output = os.path.join(folder, name[:-len(".py")] + ".npz")
-        subprocess.check_call([sys.executable, RECORDER, name, "-o", output], cwd=EXAMPLES)
+        # Of larger arrays, weights that the scripts make or load themselves, a digest and samples.
+        subprocess.check_call([sys.executable, RECORDER, "--max-bytes", "65536", name, "-o", output], cwd=EXAMPLES)
 
     ThreadPool(2).map(record, [name for name in scripts if not name.endswith("_graphgrad.py")], chunksize=1)
 
