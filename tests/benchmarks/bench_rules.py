@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_rules [NAME ...]
 
 Ratios are ours / the obvious spelling. 2026-11, TF 2.21.0, 2 shared x86-64 cores, quiet: 0.17 (rectgrad, which needs no full
-sort) to 1.11 (spike, whose two graphs are equal). Memory is of a forked process each, in steps of a buffer of 16 MB.
+sort) to 1.11 (spike, of as many operations). Memory is of a forked process each, in steps of a buffer of 16 MB.
 """
 import os
 import sys
