@@ -356,6 +356,8 @@ def test_the_largest_value_is_that_of_the_whole_tensor():
     new[-1] = 6e-3
     assert compare_values(new, old, (0.0, 5e-6)).wrong == 1
     assert compare_values(new, old, (0.0, 5e-6), largest=2000.0).wrong == 0   # of a sample: that of the whole
+    small = compare_values(np.array([np.inf, 0.5, 0.0]), np.array([np.inf, 0.5, 0.1]), (0.0, 0.1))
+    assert small.allowed == pytest.approx(0.05)
 
 
 def test_shared_infinities_hide_nothing():
