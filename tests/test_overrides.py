@@ -196,11 +196,12 @@ def test_4_2_a_function_hidden_by_colocation_is_told(x):
     function = tf_function(tf.nn.relu)
     function(x)
     override = gg.override_gradients({"Relu": forty_two})
-    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override.*open the block inside that scope"):
+    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override.*open the block inside that scope") as caught:
         with override:
             tf.nn.relu(x)
             with tf.device(None):
                 function(x)
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def defun(function):
@@ -389,9 +390,10 @@ def test_4_4_a_renamed_op_type_is_told(x):
 def test_4_5_a_key_without_an_operation_is_a_warning(x):
     """The warning lists what was there instead, and the report keeps it."""
     override = gg.override_gradients({"Relu": forty_two, "Elu": forty_two})
-    with pytest.warns(gg.OverrideWarning, match="'Elu' matched no operation built in the block; there were Relu \\(1\\)"):
+    with pytest.warns(gg.OverrideWarning, match="'Elu' matched no operation built in the block; there were Relu \\(1\\)") as caught:
         with override:
             tf.nn.relu(x)
+    assert [warning.filename for warning in caught] == [__file__]
     assert override.report.unmatched == ["Elu"]
 
 

@@ -318,3 +318,11 @@ def test_names_in_the_registry_are_sorted_and_counted_once():
     names = list(gradients)
     assert names == sorted(set(names)) and len(gradients) == len(names)
     assert override.gradients["Relu"] in names and gradients.get("test_registry.nobody") is None
+
+
+def test_rules_without_parameters_are_there_by_their_names():
+    """In any process that has graphgrad's rules, used or not: a saved graph finds them."""
+    assert callable(gg.rules.guided)   # imported at its first use
+    assert {"graphgrad." + name for name in ("guided", "deconvnet", "straight_through", "zero", "no_gradient")} <= set(gradients)
+    assert "graphgrad.reverse(factor=0.125)" not in gradients
+    assert gg.override_gradients({"Identity": gg.rules.reverse(0.125)}).gradients == {"Identity": "graphgrad.reverse(factor=0.125)"}
