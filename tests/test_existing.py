@@ -260,7 +260,7 @@ def test_where_sees_the_operations_of_bodies(x, run):
             tf.disable_control_flow_v2()
     seen = []
     override = gg.override_gradients({"Relu": forty_two})
-    for where, want in (("loop/inner", FORTY_TWO), ("inner", ORDINARY), (lambda op: seen.append(op.name) or True, FORTY_TWO)):
+    for where, want in (("inner", ORDINARY), ("loop/inner", FORTY_TWO), (lambda op: seen.append(op.name) or True, FORTY_TWO)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gg.OverrideWarning)
             if TF1 and want == FORTY_TWO:   # it rebuilds bodies
@@ -270,6 +270,7 @@ def test_where_sees_the_operations_of_bodies(x, run):
             with override.on(where=where):
                 dx = tf.gradients(y, x)[0]
         assert run(dx).tolist() == want
+        assert list(override.report["Relu"].missed.values()) == (["not selected"] if want == ORDINARY and not TF1 else [])
     assert seen == ([] if TF1 else ["inner"])
 
 
