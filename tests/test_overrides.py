@@ -865,3 +865,30 @@ def test_reports_of_several_graphs():
     with graphs[0].as_default(), override:
         tf.nn.relu(tf.constant([1.0]), name="again")
     assert sorted(override.report["Relu"].tagged) == ["a", "again", "b"]
+
+
+@pytest.mark.parametrize("body", ["while_loop", "cond", "cond_in_while"])
+def test_4_2_bodies_hidden_from_device_functions_are_reached(body, control_flow, x, run):
+    """Under tf.device(None) in the block, which keeps operations from device functions; afterwards all is ordinary."""
+    override = gg.override_gradients({"Relu": forty_two})
+    with override:
+        with tf.device(None):
+            y = BODIES[body](x)
+    assert relu_gradient(y, x, run) == FORTY_TWO
+    assert len(override.report["Relu"].differentiated) == 1
+    assert relu_gradient(BODIES[body](x), x, run) == ORDINARY
+
+
+def test_4_2_what_is_hidden_in_an_inner_block_is_the_inner_blocks(x, run):
+    """The outer block looks for what it did not see, and leaves what the inner one, or TensorFlow's map, has taken."""
+    gg.register_gradient("test_4_2.nine")(lambda op, grad: 9.0 * grad)
+    outer, inner = gg.override_gradients({"Relu": forty_two}), gg.override_gradients({"Relu": lambda op, grad: 7.0 * grad})
+    with outer:
+        with inner, tf.device(None):
+            first = tf.nn.relu(x, name="first")
+        with x.graph.gradient_override_map({"Relu": "test_4_2.nine"}), tf.device(None):
+            second = tf.nn.relu(x, name="second")
+        with tf.device(None):
+            third = tf.nn.relu(x, name="third")
+    assert [relu_gradient(y, x, run) for y in (first, second, third)] == [[7.0, 7.0], [9.0, 9.0], FORTY_TWO]
+    assert (outer.report["Relu"].tagged, inner.report["Relu"].tagged) == (["third"], ["first"])
