@@ -230,7 +230,7 @@ def test_nothing_is_left(name):
 
     cycles(range(2))
     before = counted()
-    cycles(range(2, 5 if name in SLOW else 22))
+    cycles(range(2, 12 if name in SLOW else 102))
     assert counted() == before
 
 
