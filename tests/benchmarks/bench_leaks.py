@@ -30,9 +30,10 @@ def main(number=10000, *names):
     warnings.simplefilter("ignore")
     number = int(number)
     print("TensorFlow {}, {:,} cycles of each name".format(tf.__version__, number), flush=True)
-    for name, cycle in [("TensorFlow alone", tensorflow_alone)] + sorted(CYCLES.items()):
-        if names and name not in names:
-            continue
+    called = {tensorflow_alone: ["TensorFlow alone"]}
+    for name in sorted(names or CYCLES):
+        called.setdefault(CYCLES[name], []).append(name)    # one cycle may call what several names stand for
+    for cycle, together in called.items():
         for count in range(number):
             with tf.Graph().as_default():
                 cycle(count)
@@ -40,8 +41,8 @@ def main(number=10000, *names):
                 before, start = counted(), resident()
         after = counted()
         more = ["{} {:+d}".format(kind, after[kind] - before[kind]) for kind in sorted(after) if after[kind] != before[kind]]
-        print("{:<22} {:5.0f} MB after a tenth, {:5.0f} MB at the end ({:+6.1f} MB); left: {}".format(
-            name, start, resident(), resident() - start, ", ".join(more) or "nothing"), flush=True)
+        print("{:<40} {:5.0f} MB after a tenth, {:5.0f} MB at the end ({:+6.1f} MB); left: {}".format(
+            ", ".join(together), start, resident(), resident() - start, ", ".join(more) or "nothing"), flush=True)
 
 
 if __name__ == "__main__":
