@@ -316,8 +316,6 @@ def _numpy_gradient(function):
 
     def numpy_gradient(op, *grads):
         wanted = [i for i, tensor in enumerate(op.inputs) if tensor.dtype.is_floating or tensor.dtype.is_complex]
-        if not wanted:
-            return [None] * len(op.inputs)
         inputs, outputs = list(op.inputs), list(op.outputs)
         grads = [tf.zeros_like(output) if gradient is None else gradient for gradient, output in zip(grads, outputs)]
         dtypes = [inputs[i].dtype.base_dtype for i in wanted]
