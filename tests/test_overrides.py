@@ -901,3 +901,11 @@ def test_4_2_what_is_hidden_in_an_inner_block_is_the_inner_blocks(x, run):
             third = tf.nn.relu(x, name="third")
     assert [relu_gradient(y, x, run) for y in (first, second, third)] == [[7.0, 7.0], [9.0, 9.0], FORTY_TWO]
     assert (outer.report["Relu"].tagged, inner.report["Relu"].tagged) == (["third"], ["first"])
+
+
+def test_what_is_hidden_is_counted_once(x):
+    """In the warning about a key that matched nothing."""
+    with pytest.warns(gg.OverrideWarning, match="'Elu' matched no operation built in the block; there were Relu \\(1\\)"):
+        with gg.override_gradients({"Relu": forty_two, "Elu": forty_two}):
+            with tf.device(None):
+                tf.nn.relu(x)
