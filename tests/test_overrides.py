@@ -909,3 +909,9 @@ def test_what_is_hidden_is_counted_once(x):
         with gg.override_gradients({"Relu": forty_two, "Elu": forty_two}):
             with tf.device(None):
                 tf.nn.relu(x)
+
+
+def test_the_report_of_what_was_never_used():
+    """Nothing tagged, and the key matched nothing."""
+    report = gg.override_gradients({"Relu": forty_two}).report
+    assert (report.tagged, report.unmatched, report["Relu"].missed) == ([], ["Relu"], {})

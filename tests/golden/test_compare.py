@@ -392,6 +392,7 @@ def test_what_must_be_equal_is_counted_over_all_blocks(dtype):
     result = compare_values(new, old, None)
     assert (result.wrong, result.index, result.ratio, result.allowed) == (3, (0, 5), np.inf, 0.0)
     assert result.largest == (0.0 if dtype is np.bool_ else 3.0)
+    assert dtype is np.bool_ or compare_values(np.array([7, 9], dtype), np.array([5, 8], dtype), None).largest == 2.0
     assert compare_values(old, new, None).largest == result.largest   # 0 - 1 is no large number, also unsigned
 
 
