@@ -413,6 +413,8 @@ def test_where_nothing_is_allowed():
     assert compare_values(-old[:1], old[:1], (0.0, 5e-14)).ratio == 0   # -0.0
     result = compare_values(old + [0.0, 1e-16], old, (0.0, 0.0))
     assert (result.ratio, result.wrong) == (0, 0)
+    result = compare_values(old + [0.0, 0.5], old, (0.5, 0.0))
+    assert (result.ratio, result.wrong) == (1, 0)   # exactly what is allowed
     result = compare_values(old + [0.0, 1e-15], old, (0.0, 0.0))
     assert (result.ratio, result.wrong, result.index, result.allowed) == (np.inf, 1, (1,), 0.0)
 
@@ -471,6 +473,8 @@ def test_tolerances_that_were_stored_hold_and_can_be_replaced(tmp_path):
     assert compare(new, old).same
     assert [one.kind for one in compare(new, old, tolerances={"y": (0.0, 0.0)}).differences] == ["values"]
     assert compare(new, old, tolerances={"z": (0.0, 0.0)}).same
+    exactly = compare(recording(tmp_path, "exactly", [("y", 1.5 * VALUES)]), old, tolerances={"y": (0.5, 0.0)})
+    assert exactly.same and exactly.worst == 1   # what is allowed is allowed
 
 
 def test_either_recording_may_be_incomplete(tmp_path):
