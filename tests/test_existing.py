@@ -303,3 +303,15 @@ def test_on_in_the_graph_of_a_function_that_is_being_traced():
             return tf.gradients(y, x)[0], tf.gradients(tf.nn.relu(x), x)[0]
 
     assert [value.numpy().tolist() for value in gradient(tensorflow.constant([-1.0, 2.0]))] == [FORTY_TWO, ORDINARY]
+
+
+def test_what_on_left_out_is_said_to_be(x):
+    """Also by an override that was a block in the same graph before."""
+    tf.nn.relu(x, name="early")
+    override = gg.override_gradients({"Relu": forty_two})
+    with override:
+        y = tf.nn.relu(x, name="inside")
+    assert override.report["Relu"].missed == {"early": "built before the block"}
+    with override.on(where="inside"):
+        tf.gradients(y, x)
+    assert override.report["Relu"].missed == {"early": "not selected"}

@@ -226,11 +226,26 @@ def _fork(folder, work):
 
 def _pytest(arguments, plugin):
     import pytest
-    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments], plugins=[plugin])
+    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments], plugins=[plugin] if plugin else [])
 
 
-def _note(folder, modules):
-    """Run the tests of some modules as they are; {test: (seconds, {(file, line)})}."""
+@contextlib.contextmanager
+def _written(path, text):
+    """A file that says something else."""
+    with open(path) as stream:
+        was = stream.read()
+    try:
+        with open(path, "w") as stream:
+            stream.write(text)
+        yield
+    finally:
+        with open(path, "w") as stream:
+            stream.write(was)
+
+
+def _note(folder, trees):
+    """Run the tests of some modules as they are; {test: (seconds, {(module, line)})}."""
+    modules = sorted(trees)
     files = sorted(set(_file(test) for module in modules for test in TESTS[module]))
     paths = [os.path.join(folder, "graphgrad", module + ".py") for module in modules]
     noted = os.path.join(folder, "noted")
@@ -243,9 +258,16 @@ def _note(folder, modules):
                                for name, (seconds, reached) in noting.tests.items()}))
         return status
 
-    if os.waitpid(_fork(folder, work), 0)[1]:
-        with open(os.path.join(folder, "output")) as stream:
-            sys.exit("The tests fail without any mutant:\n" + stream.read()[-5000:])
+    def check(process):
+        if os.waitpid(process, 0)[1]:
+            with open(os.path.join(folder, "output")) as stream:
+                sys.exit("The tests fail without any mutant:\n" + stream.read()[-5000:])
+
+    check(_fork(folder, work))
+    with contextlib.ExitStack() as written:   # a mutant has no comments and other line numbers: no test may notice that
+        for module, path in zip(modules, paths):
+            written.enter_context(_written(path, ast.unparse(trees[module])))
+        check(_fork(folder, lambda: _pytest(files, None)))
     with open(noted) as stream:
         return {name: (seconds, set((modules[place], line) for place, line in reached))
                 for name, (seconds, reached) in ast.literal_eval(stream.read()).items()}
@@ -280,37 +302,41 @@ def _copies(number):
 def _run(todo, noted, folders):
     """Yield (module, mutant, whether it was killed) as they are done, as many at a time as there are folders."""
     waiting, free, running = collections.deque(todo), list(folders), {}
-    while waiting or running:
-        while waiting and free:
-            module, mutant, source = waiting.popleft()
-            folder = free.pop()
-            path = os.path.join(folder, "graphgrad", module + ".py")
-            with open(path) as stream:
-                original = stream.read()
-            with open(path, "w") as stream:
-                stream.write(source)
-            groups, seconds = _tests_for(mutant, module, noted)
+    try:
+        while waiting or running:
+            while waiting and free:
+                module, mutant, source = waiting.popleft()
+                folder = free.pop()
+                written = _written(os.path.join(folder, "graphgrad", module + ".py"), source)
+                written.__enter__()
+                groups, seconds = _tests_for(mutant, module, noted)
 
-            def work(groups=groups):
-                sys.dont_write_bytecode = True
-                return next(filter(None, (_pytest(["--tb=no", file], _Chosen(names)) for file, names in groups)), 0)
+                def work(groups=groups):
+                    sys.dont_write_bytecode = True
+                    return next(filter(None, (_pytest(["--tb=no", file], _Chosen(names)) for file, names in groups)), 0)
 
-            process = _fork(folder, work)
-            running[process] = module, mutant, folder, path, original, time.time() + 60 + 10 * seconds
-        time.sleep(0.05)
-        for process, (module, mutant, folder, path, original, limit) in list(running.items()):
-            done, status = os.waitpid(process, os.WNOHANG)
-            if not done and time.time() < limit:
-                continue
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGKILL)   # or what it has left running
-            if not done:
-                status = os.waitpid(process, 0)[1]
-            with open(path, "w") as stream:
-                stream.write(original)
-            del running[process]
-            free.append(folder)
-            yield module, mutant, status != 0
+                process = _fork(folder, work)
+                running[process] = module, mutant, folder, written, time.time() + 60 + 10 * seconds
+            time.sleep(0.05)
+            for process, (module, mutant, folder, written, limit) in list(running.items()):
+                done, status = os.waitpid(process, os.WNOHANG)
+                if done or time.time() > limit:
+                    del running[process]
+                    if not done:
+                        status = _end(process)
+                    written.__exit__(None, None, None)
+                    free.append(folder)
+                    yield module, mutant, status != 0
+    finally:
+        for process in running:
+            _end(process)
+
+
+def _end(process):
+    """Kill a fork and what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1]
 
 
 def main(arguments=None):
@@ -343,14 +369,16 @@ def main(arguments=None):
 
     killed, run = collections.Counter(), collections.Counter()
     with _copies(chosen.jobs) as folders:
-        noted = _note(folders[0], chosen.modules)
+        noted = _note(folders[0], trees)
         print("{} tests, {:.0f} s; {} mutants".format(len(noted), sum(took for took, _ in noted.values()), len(todo)))
-        for module, mutant, dead in _run(todo, noted, folders):
-            run[module] += 1
-            killed[module] += dead
-            if not dead:
-                print("survived: {} {}".format(mutant.line, mutant.name), flush=True)
-            if run[module] == sum(other == module for other, _, _ in todo):
+        try:
+            for module, mutant, dead in _run(todo, noted, folders):
+                run[module] += 1
+                killed[module] += dead
+                if not dead:
+                    print("survived: {} {}".format(mutant.line, mutant.name), flush=True)
+        finally:   # Ctrl-C gives the score so far
+            for module in chosen.modules:
                 print("{}: {} of {} killed; {} sites, {} of them equivalent".format(
                     module, killed[module], run[module], sites[module], equivalent[module]), flush=True)
 
