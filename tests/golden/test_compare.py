@@ -633,5 +633,6 @@ def test_variables_that_are_gone_and_final_values(tmp_path):
     assert [one.where for one in result.tensors] == ["initial value of v:0", "run 0, y", "run 1, y", "final value of v:0"]
     assert [one.group for one in result.tensors] == [-1, 0, 1, 2]
     assert [one.kind for one in compare(trained("short", 1, ("v:0", 3.0)), old).differences] == ["runs"]
+    assert compare(trained("none", 2), old).notes == []   # what notes no variables at all has not lost any
     renamed = compare(trained("renamed", 2, ("u:0", 1.0), ("w:0", 2.0)), old, mapping={"v:0": "u:0"})
     assert renamed.same and renamed.compared == 6
