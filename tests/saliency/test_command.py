@@ -214,6 +214,36 @@ def test_tables_from_arrays(saliency, tmp_path):
     assert got == [[0, -1, -2, -3], [0, 0, 0, 0], [-1, -2, -3, -4]]
 
 
+def test_images_from_arrays(saliency, tmp_path):
+    """Of .npy examples too there is a picture: stretched from least to largest, grey repeated, five channels without one."""
+    colour, grey = np.arange(48.0).reshape(4, 4, 3), np.full((4, 4, 1), 7.0)
+    for name, values in (("colour", colour), ("grey", grey), ("five", np.zeros((4, 4, 5)))):
+        np.save(str(tmp_path / (name + ".npy")), values)
+        model = frozen(tmp_path / "m.pb", [None, 4, 4, values.shape[-1]], sums)
+        out = tmp_path / name
+        assert saliency(model, "--image", tmp_path / (name + ".npy"), "--class", "0", "--method", "gradient", "-o", out)[0] == 0
+    assert np.load(str(tmp_path / "five" / "five.gradient.npy")).shape == (4, 4, 5)
+    panel = decode((tmp_path / "colour" / "colour.gradient.png").read_bytes())
+    assert panel[0, 0].tolist() == [0, 5, 11]   # 255 / 47 * (0, 1, 2)
+    assert set(decode((tmp_path / "grey" / "grey.gradient.png").read_bytes())[0, 0].tolist()) <= {127, 128}
+
+
+def test_what_is_said_of_the_model_and_the_method(saliency, tmp_path):
+    """A gradient that the file has not; a method that finds nothing to override; scores that are no classes."""
+    def build(x):
+        with tf.get_default_graph().gradient_override_map({"Square": "NobodyRegisteredThis"}):
+            tf.reduce_sum(tf.square(x), 1, name="y")
+
+    np.save(str(tmp_path / "one.npy"), np.arange(4.0))
+    model = frozen(tmp_path / "m.pb", [None, 4], build)
+    status, printed, complaint = saliency(model, "--image", tmp_path / "one.npy", "--method", "guided_backprop", "-o", tmp_path / "out")
+    assert status == 0 and "note: 'NobodyRegisteredThis' as the gradient of 1 operations" in printed
+    assert "guided_backprop finds nothing on the path that it could override: its gradient is the ordinary one" in complaint
+    assert np.load(str(tmp_path / "out" / "one.guided_backprop.npy")).tolist() == [0, 2, 4, 6]
+    status, _, complaint = saliency(model, "--image", tmp_path / "one.npy", "--class", "1", "-o", tmp_path / "none")
+    assert status == 2 and "--class is for outputs [batch, classes], and y:0 is" in complaint
+
+
 def test_files_of_one_name(saliency, tmp_path):
     """a/digit.png and b/digit.png do not overwrite each other."""
     paths = []

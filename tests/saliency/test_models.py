@@ -237,6 +237,29 @@ def test_candidates(tmp_path):
         gg.saliency.load(path, x="a", y="rigth")
 
 
+def test_an_input_that_has_a_default(tmp_path):
+    """It is found where there is no other, and said to be of any shape where nothing is known of that."""
+    def build():
+        x = tf.placeholder_with_default(tf.zeros([1, 4]), [None, 4], name="x")
+        tf.matmul(tf.nn.relu(x), W, name="y")
+
+    assert repr(gg.saliency.load(frozen(tmp_path, build))) == "Model(x='x:0', y='y:0')"
+
+    def two():
+        tf.nn.relu(tf.placeholder(tf.float32, name="a"))
+        tf.nn.relu(tf.placeholder(tf.float32, [4], name="b"))
+
+    with pytest.raises(gg.SaliencyError, match=r"There are a:0 \(float32 of any shape\), b:0 \(float32 \[4\]\)"):
+        gg.saliency.load(frozen(tmp_path, two))
+
+
+def test_a_model_without_floating_inputs(tmp_path):
+    """Nothing can be differentiated with respect to text; there is nothing behind it to take."""
+    with pytest.raises(gg.SaliencyError, match=r"no floating input that could be found: name a tensor with x=") as caught:
+        gg.saliency.load(frozen(tmp_path, lambda: tf.strings.length(tf.placeholder(tf.string, [None], name="words"))))
+    assert "such as" not in str(caught.value)
+
+
 def test_an_integer_input(tmp_path):
     """Pixels as bytes: said, and the float tensor behind them can be named."""
     def build():
@@ -360,6 +383,20 @@ def test_signatures_and_tags(folder):
         gg.saliency.load(path, signature="predict")
     with pytest.raises(gg.SaliencyError, match=r"has no graph with the tags \['train'\]; there are \['serve'\]"):
         gg.saliency.load(path, tags="train")
+    named = gg.saliency.load(path, signature="serving_default", tags="serve", y="y")   # before the signature's softmax
+    assert (named.x.op.name, named.y.op.name) == ("x", "y")
+    several = os.path.join(folder, "several")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = session_net()
+        session.run(tf.global_variables_initializer())
+        info = tf.saved_model.build_signature_def({"x": tf.saved_model.build_tensor_info(x)}, {"y": tf.saved_model.build_tensor_info(y)})
+        for names in (["one"], ["one", "two"]):
+            builder = tf.saved_model.Builder(several + str(len(names)))
+            builder.add_meta_graph_and_variables(session, ["serve"], {name: info for name in names})
+            builder.save()
+    assert repr(gg.saliency.load(several + "1")) == "Model(x='x:0', y='y:0')"
+    with pytest.raises(gg.SaliencyError, match="has several signatures: choose one; there are one, two"):
+        gg.saliency.load(several + "2")
 
 
 def test_what_is_no_keras_model():
