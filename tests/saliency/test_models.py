@@ -171,6 +171,7 @@ def write(folder, name, data):
     ("garbage.pb", b"\xff\xfe garbage", "is not a frozen graph"),
     ("empty.pb", b"", "is not a frozen graph"),
     ("notes.txt", b"hello", "is not a frozen graph: .* end in .meta, .h5 or .keras, or are a SavedModel folder"),
+    ("none.meta", None, "There is no model .*none.meta"),
     ("lonely.meta", b"", "There is no checkpoint .*lonely"),
     ("broken.h5", b"no hdf5", "cannot load .*broken.h5"),
     ("broken.keras", b"no zip", "cannot load .*broken.keras"),
@@ -202,6 +203,47 @@ def test_a_broken_meta_graph_and_a_foreign_checkpoint(tmp_path, folder):
     write(str(tmp_path / "saved"), "saved_model.pb", b"\xff\xfe noise")
     with pytest.raises(gg.SaliencyError, match="is no SavedModel"):
         gg.saliency.load(str(tmp_path / "saved"))
+
+
+def test_models_that_lack_a_part(tmp_path):
+    """Variables that are gone, an operation that is not here, no signature, an h5 file of something else: a sentence each."""
+    import h5py
+    for save in (save_session_model, save_object_model):
+        path = save(str(tmp_path))
+        assert repr(gg.saliency.load(os.path.join(path, "saved_model.pb"))).startswith("Model(")
+        shutil.rmtree(os.path.join(path, "variables"))
+        with pytest.raises(gg.SaliencyError, match="TensorFlow .* cannot load the SavedModel .*{}: ".format(os.path.basename(path))):
+            gg.saliency.load(path)
+    meta = tf.MetaGraphDef()
+    meta.graph_def.node.add(name="x", op="NoSuchOperation")
+    write(str(tmp_path), "odd.meta", meta.SerializeToString())
+    write(str(tmp_path), "odd.index", b"")
+    with pytest.raises(gg.SaliencyError, match="TensorFlow .* cannot read the graph of .*odd.meta: .*NoSuchOperation"):
+        gg.saliency.load(str(tmp_path / "odd.meta"))
+    bare = str(tmp_path / "bare")
+    module = tensorflow.Module()
+    module.v = tensorflow.Variable(1.0)
+    tensorflow.compat.v2.saved_model.save(module, bare)
+    with pytest.raises(gg.SaliencyError, match="has no signature, so nothing says what its input is: save it with signatures="):
+        gg.saliency.load(bare)
+    with h5py.File(str(tmp_path / "table.h5"), "w") as file:
+        file["table"] = np.ones(3)
+    with pytest.raises(gg.SaliencyError, match="Keras of TensorFlow .* cannot load .*table.h5: "):
+        gg.saliency.load(str(tmp_path / "table.h5"))
+
+
+def test_a_saved_model_without_signatures(tmp_path):
+    """Of a graph of TensorFlow 1 the input and the output are found, as in a frozen one."""
+    path = str(tmp_path / "saved")
+    with tf.Graph().as_default(), tf.Session() as session:
+        session_net()
+        session.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(path)
+        builder.add_meta_graph_and_variables(session, ["serve"])
+        builder.save()
+    with gg.saliency.load(path) as model:
+        assert repr(model) == "Model(x='x:0', y='y:0')"
+        assert_close(gg.saliency.guided_backprop(model.y, model.x, 1)(model.session, X), guided(1))
 
 
 def frozen(folder, build):
