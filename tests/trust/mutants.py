@@ -15,7 +15,7 @@ Nothing is counted of what tests reach in processes that they start.
 Why not mutmut (3.8): it forks a process that has run the tests before, and with them Sessions, whose threads a fork does not
 have: the first test that runs one waits until it is killed (of contract.py's 253 mutants, after 54). And it leaves
 decorated functions out, override_existing among them. cosmic-ray (8.7) starts pytest anew for each mutant: 3 s of
-processor time to import TensorFlow, where a mutant that is killed here takes 1 s in all.
+processor time to import TensorFlow, before its first test.
 """
 import argparse
 import ast
