@@ -62,7 +62,7 @@ class Comparison:
         tensors: every Tensor that was compared, in the same order.
         notes: str, what is no difference but worth knowing (names that changed).
         compared: how many tensors were.
-        worst: the largest difference as a multiple of what is allowed; 0 for bit for bit the same.
+        worst: the largest difference as a multiple of what is allowed; 0 for the same values.
         worst_where: where that is.
         same: whether nothing differs.
     """

@@ -93,7 +93,7 @@ def comparison_text(result: Comparison, title: str, reasons: Sequence[str] = ())
 
 def ratio_text(ratio):
     """A difference as a multiple of what is allowed."""
-    return "0 (bit for bit)" if ratio == 0 else "{:.2g}".format(ratio)
+    return "0 (the same values)" if ratio == 0 else "{:.2g}".format(ratio)
 
 
 def json_text(reports):
