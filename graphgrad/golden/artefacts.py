@@ -10,6 +10,7 @@ import tempfile
 import tensorflow
 
 from .. import _tf
+from ..effects import reaching_outside, run_by_loading
 from ..errors import UsageError
 from .compare import compare
 from .memory import InMemory
@@ -36,7 +37,8 @@ def compare_artefact(path, old, mapping=None, tolerances=None, py_funcs=None):
         A Report.
 
     Raises:
-        UsageError: the file cannot be read, or has Python functions that are not given.
+        UsageError: the file cannot be read, has Python functions that are not given, or what is recorded of it would
+            write files or talk to other processes.
     """
     if os.path.exists(path + ".index") and not os.path.exists(path + ".meta"):
         new = _checkpoint_values(path, old)
@@ -75,9 +77,13 @@ def _run_graph(path, old, mapping, py_funcs):
         recorder = Recorder(replay=None if has_values else replay)
         recorder.meta["tensorflow"] = tf.__version__
         names = _Names(graph, mapping)
+        planned = [_Run(run, names, has_values) for run in old.runs]
+        definition = graph.as_graph_def()
+        for one in planned:   # all are looked at before the first runs
+            functions.refuse_outside(definition, one.fetched, [tensor.name for tensor in one.feeds or ()])
         with recorder:
-            for run in old.runs:
-                _run(session, run, old, new, names, has_values)
+            for one in planned:
+                one.add_to(new, session, old)
         recorder.discard()
         new.graphs = recorder.meta["graphs"]
         new.meta["overrides"] = recorder.meta["overrides"]
@@ -90,22 +96,38 @@ def _run_graph(path, old, mapping, py_funcs):
     return new, notes
 
 
-def _run(session, run, old, new, names, has_values):
-    """Feed what was fed, fetch what was fetched, as far as it is there."""
-    if run.get("skipped"):
-        new.skip_run(run)
-        return
-    tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
-    operations = [] if has_values else [
-        names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
-    feeds = {names.tensor(entry["name"]): old.array(entry["key"]) for entry in run["feeds"] if "key" in entry}
-    if None in tensors or None in operations or None in feeds or not all(
-            entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
-        new.skip_run(run)
-        return
-    values = iter(session.run([tensors, operations], feeds)[0])
-    new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values)) for entry in run["fetches"]],
-                run["feeds"], old)
+class _Run:
+    """A recorded run in another graph.
+
+    Attributes:
+        fetched: the names of the tensors and operations to fetch there; none if one of them, or a feed, is missing.
+        feeds: {tensor: key of its recorded value}; None if it cannot be run.
+    """
+
+    def __init__(self, run, names, has_values):
+        self._run = run
+        self.feeds = None
+        self.fetched = []
+        if run.get("skipped"):
+            return
+        self._tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
+        self._operations = [] if has_values else [
+            names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
+        feeds = {names.tensor(entry["name"]): entry["key"] for entry in run["feeds"] if "key" in entry}
+        if None not in self._tensors and None not in self._operations and None not in feeds and all(
+                entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
+            self.feeds = feeds
+            self.fetched = [one.name for one in self._tensors + self._operations]
+
+    def add_to(self, new, session, old):
+        """Feed what was fed, fetch what was fetched."""
+        if self.feeds is None:
+            new.skip_run(self._run)
+            return
+        feeds = {tensor: old.array(key) for tensor, key in self.feeds.items()}
+        values = iter(session.run([self._tensors, self._operations], feeds)[0])
+        new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values))
+                     for entry in self._run["fetches"]], self._run["feeds"], old)
 
 
 class _Names:
@@ -161,10 +183,12 @@ class _PyFuncs:
         self._path = path
         self._given = given
         self._tokens = {}
+        self._ours = ()
         self._graph = tf.Graph()   # keeps the functions alive
 
     def replace(self, definition):
         """Put tokens of this process into a GraphDef."""
+        self._ours = _PY_FUNCS
         for node in _nodes(definition):
             if node.op in _PY_FUNCS:
                 node.attr["token"].s = self._token(node)
@@ -176,6 +200,13 @@ class _PyFuncs:
                 raise UsageError("{} holds the Python function {!r} ({}), which is not saved with it, and a SavedModel "
                                  "cannot be given one: export its graph as a .pb.".format(
                                      self._path, op.get_attr("token").decode(), op.name))
+
+    def refuse_outside(self, definition, names, fed=(), functions=()):
+        """Refuse what would write files, call Python that was not given, or talk to other processes, if it were run."""
+        found = reaching_outside(definition, names, functions, fed, self._ours)
+        if found is not None:
+            raise UsageError("To compare {} would run its operation {!r} (type {}), which reaches outside of "
+                             "TensorFlow, and a file is not trusted with that.".format(self._path, *found))
 
     def _token(self, node):
         token = node.attr["token"].s.decode("utf-8")
@@ -202,6 +233,9 @@ def _load(path, session, functions):
     """Load a graph into the session; returns whether the values of its variables came with it."""
     try:
         if os.path.isdir(path):
+            for meta in _tf.saved_model_contents(path):
+                operations, called = run_by_loading(meta)
+                functions.refuse_outside(meta.graph_def, operations, functions=called)
             tf.saved_model.loader.load(session, ["serve"], path)
             functions.refuse(session.graph)
             return True
@@ -218,6 +252,7 @@ def _load(path, session, functions):
         saver = tf.train.import_meta_graph(meta)
         if saver is None or not (os.path.exists(prefix + ".index") or os.path.exists(prefix)):
             return False
+        functions.refuse_outside(meta.graph_def, [saver.saver_def.restore_op_name])
         saver.restore(session, prefix)
         return True
     except UsageError:

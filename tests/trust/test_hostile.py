@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import graphgrad as gg
 from graphgrad import cli
-from graphgrad.effects import reaching_outside
 from graphgrad.saliency.headers import declared_pixels
 from graphgrad.untrusted import UNREADABLE, read_array
 
@@ -355,17 +354,32 @@ def test_a_saved_model_of_objects_that_would_write_a_file(tmp_path, monkeypatch)
     refused(str(tmp_path / "model"), "type WriteFile")
 
 
-def test_reading_never_runs_but_running_does(graph, tmp_path, monkeypatch):
-    """A frozen graph with WriteFile on the way to y: loading does not run it."""
+def test_a_frozen_graph_that_would_write_a_file_when_it_is_computed(graph, tmp_path, monkeypatch, capsys):
+    """Refused with WriteFile on the way from x to y; not with it in front of x, which is fed; tf.print is harmless, but to a file."""
     monkeypatch.chdir(tmp_path)
-    x = tf.placeholder(tf.float32, [None, 2], name="x")
-    with tf.control_dependencies([tf.io.write_file("PWNED", "x")]):
-        tf.nn.relu(x, name="y")
-    (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    gg.saliency.load(str(tmp_path / "model.pb")).close()
-    assert cli.main(["scan", str(tmp_path / "model.pb")]) == 0
+
+    def after(operation, name, x):
+        with tf.control_dependencies([operation]):
+            return tf.nn.relu(x, name=name)
+
+    def written(y):
+        path = str(tmp_path / (y + ".pb"))
+        with open(path, "wb") as stream:
+            stream.write(tf.graph_util.extract_sub_graph(graph.as_graph_def(), [y]).SerializeToString())
+        return path
+
+    x = tf.placeholder_with_default(after(tf.io.write_file("PWNED", "x"), "before", tf.ones([1, 2])), [None, 2], name="x")
+    after(tf.io.write_file("PWNED", "x"), "evil", x)
+    after(tf.print("x", output_stream="file://PWNED"), "prints_to_a_file", x)
+    after(tf.print("x"), "prints", x)
+    for y, kind in (("evil", "WriteFile"), ("prints_to_a_file", "PrintV2")):
+        path = written(y)
+        with pytest.raises(gg.SaliencyError, match="Computing {}:0 of .* \\(type {}\\), which reaches outside".format(y, kind)):
+            gg.saliency.load(path, x="x:0", y=y + ":0")
+        assert cli.main(["saliency", path, "--x", "x:0", "--y", y + ":0", "--image", os.path.dirname(FROZEN), "-o", "out"]) == 2
+        assert cli.main(["scan", path]) == 0
+    gg.saliency.load(written("prints"), x="x:0", y="prints:0").close()
     assert not os.path.exists("PWNED")
-    assert reaching_outside(graph.as_graph_def(), ["y"])[1] == "WriteFile" and not reaching_outside(graph.as_graph_def(), ["x"])
 
 
 def keras_model(*layers):
