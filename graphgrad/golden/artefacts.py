@@ -12,6 +12,7 @@ import tensorflow
 from .. import _tf
 from ..effects import reaching_outside, run_by_loading
 from ..errors import UsageError
+from ..reasons import reason
 from .compare import compare
 from .memory import InMemory
 from .names import match
@@ -55,7 +56,7 @@ def _checkpoint_values(path, old):
         reader = tf.train.NewCheckpointReader(path)
         there = reader.get_variable_to_shape_map()
     except Exception as error:   # what it raises depends on the version
-        raise UsageError("{} cannot be read as a checkpoint: {}.".format(path, str(error).split("\n")[0])) from None
+        raise UsageError("{} cannot be read as a checkpoint: {}.".format(path, reason(error))) from None
     new = InMemory({"tensorflow": tf.__version__})
     for variable in old.variables:
         name = variable["name"].rsplit(":", 1)[0]
@@ -83,7 +84,11 @@ def _run_graph(path, old, mapping, py_funcs):
             functions.refuse_outside(definition, one.fetched, [tensor.name for tensor in one.feeds or ()])
         with recorder:
             for one in planned:
-                one.add_to(new, session, old)
+                try:
+                    one.add_to(new, session, old)
+                except (ValueError, TypeError, RuntimeError, tf.errors.OpError) as error:
+                    raise UsageError("{} cannot compute {}: {}.".format(
+                        path, ", ".join(one.fetched), reason(error))) from None
         recorder.discard()
         new.graphs = recorder.meta["graphs"]
         new.meta["overrides"] = recorder.meta["overrides"]
@@ -163,7 +168,7 @@ def _unregistered(graph):
     definition = graph.as_graph_def()
     tags = {}
     for node in _nodes(definition):
-        tag = node.attr["_gradient_op_type"].s.decode("utf-8") if "_gradient_op_type" in node.attr else None
+        tag = node.attr["_gradient_op_type"].s.decode("utf-8", "replace") if "_gradient_op_type" in node.attr else None
         if tag and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
             tags.setdefault(tag, []).append(node.op)
     known = _tf.registered_names()
@@ -199,7 +204,7 @@ class _PyFuncs:
             if op.type in _PY_FUNCS:
                 raise UsageError("{} holds the Python function {!r} ({}), which is not saved with it, and a SavedModel "
                                  "cannot be given one: export its graph as a .pb.".format(
-                                     self._path, op.get_attr("token").decode(), op.name))
+                                     self._path, op.get_attr("token").decode("utf-8", "replace"), op.name))
 
     def refuse_outside(self, definition, names, fed=(), functions=()):
         """Refuse what would write files, call Python that was not given, or talk to other processes, if it were run."""
@@ -209,7 +214,7 @@ class _PyFuncs:
                              "TensorFlow, and a file is not trusted with that.".format(self._path, *found))
 
     def _token(self, node):
-        token = node.attr["token"].s.decode("utf-8")
+        token = node.attr["token"].s.decode("utf-8", "replace")
         if token not in self._tokens:
             if token not in self._given:
                 raise UsageError("{} holds the Python function {!r} ({}), which is not saved with it: give it with "
@@ -258,7 +263,7 @@ def _load(path, session, functions):
     except UsageError:
         raise
     except Exception as error:   # protobuf's, TensorFlow's and the file system's own
-        raise UsageError("{} cannot be loaded: {}.".format(path, str(error).strip().split("\n")[0])) from None
+        raise UsageError("{} cannot be loaded: {}.".format(path, reason(error))) from None
 
 
 def _graph_def(path):

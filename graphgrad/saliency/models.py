@@ -6,16 +6,19 @@ import os
 import warnings
 from typing import Any, List, Optional, Sequence, Union
 
+from google.protobuf.message import DecodeError
+
 from .. import _tf
 from .._tf import tf, v1
 from .._types import Graph, Session, Tensor
 from ..effects import reaching_outside, run_by_loading
 from ..errors import SaliencyError
+from ..reasons import reason
 from . import endpoints, keras_files
-from .reasons import reason
 
 #: What TensorFlow raises over a file that is damaged, or of another version.
-_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError)
+_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError,
+               DecodeError)
 _LOOPS = ("While", "StatelessWhile")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -151,8 +154,10 @@ def _drop_foreign_gradients(definition):
     dropped = {}
     for nodes in [definition.node] + [function.node_def for function in definition.library.function]:
         for node in nodes:
-            name = node.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.attr else None
-            if name is not None and (name.startswith("CustomGradient-") or not _is_registered(name)):
+            if "_gradient_op_type" not in node.attr:
+                continue
+            name = node.attr["_gradient_op_type"].s.decode("utf-8", "replace")
+            if (name.startswith("CustomGradient-") or not _is_registered(name)):
                 del node.attr["_gradient_op_type"]
                 kind = "A tf.custom_gradient" if name.startswith("CustomGradient-") else repr(name)
                 dropped.setdefault(kind, []).append(node.name)
@@ -388,8 +393,6 @@ def _read(message, path):
         warnings.simplefilter("ignore", RuntimeWarning)    # older protobuf, on data that ends early
         try:
             message.ParseFromString(data)
-        except Exception as error:
-            if type(error).__name__ != "DecodeError":      # google.protobuf.message's
-                raise
+        except DecodeError:
             return False
     return True
