@@ -10,6 +10,7 @@ import tempfile
 import tensorflow
 
 from .. import _tf
+from ..constants import unbelievable
 from ..effects import reaching_outside, run_by_loading
 from ..errors import UsageError
 from ..reasons import reason
@@ -239,6 +240,7 @@ def _load(path, session, functions):
     try:
         if os.path.isdir(path):
             for meta in _tf.saved_model_contents(path):
+                _refuse_unbelievable(path, meta.graph_def)
                 operations, called = run_by_loading(meta)
                 functions.refuse_outside(meta.graph_def, operations, functions=called)
             tf.saved_model.loader.load(session, ["serve"], path)
@@ -247,12 +249,14 @@ def _load(path, session, functions):
         prefix = path[:-len(".meta")] if path.endswith(".meta") else path
         if path.endswith((".pb", ".pbtxt", ".pb.txt")):
             definition = _graph_def(path)
+            _refuse_unbelievable(path, definition)
             functions.replace(definition)
             tf.import_graph_def(definition, name="")
             return not any(node.op in ("Variable", "VariableV2", "VarHandleOp") for node in definition.node)
         meta = tf.MetaGraphDef()
         with open(prefix + ".meta", "rb") as stream:
             meta.ParseFromString(stream.read())
+        _refuse_unbelievable(path, meta.graph_def)
         functions.replace(meta.graph_def)
         saver = tf.train.import_meta_graph(meta)
         if saver is None or not (os.path.exists(prefix + ".index") or os.path.exists(prefix)):
@@ -264,6 +268,12 @@ def _load(path, session, functions):
         raise
     except Exception as error:   # protobuf's, TensorFlow's and the file system's own
         raise UsageError("{} cannot be loaded: {}.".format(path, reason(error))) from None
+
+
+def _refuse_unbelievable(path, definition):
+    problem = unbelievable(definition)
+    if problem:
+        raise UsageError("{} is damaged: {}.".format(path, problem))
 
 
 def _graph_def(path):

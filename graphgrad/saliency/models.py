@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from .. import _tf
 from .._tf import tf, v1
 from .._types import Graph, Session, Tensor
+from ..constants import unbelievable
 from ..effects import reaching_outside, run_by_loading
 from ..errors import SaliencyError
 from ..reasons import reason
@@ -135,6 +136,7 @@ def _from_frozen_graph(path, x, y):
 
 
 def _import(definition, path):
+    _refuse_unbelievable(path, definition)
     notes = _drop_foreign_gradients(definition)
     graph = tf.Graph()
     try:
@@ -187,6 +189,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     meta = v1.MetaGraphDef()
     if not _read(meta, prefix + ".meta") or not meta.graph_def.node:
         raise SaliencyError("{}.meta is not a meta graph.".format(prefix))
+    _refuse_unbelievable(prefix + ".meta", meta.graph_def)
     _refuse_outside(prefix + ".meta", meta.graph_def, [meta.saver_def.restore_op_name])
     notes = _drop_foreign_gradients(meta.graph_def)
     graph = tf.Graph()
@@ -222,6 +225,7 @@ def _from_saved_model(path, x, y, wanted, tags):
     signatures = {name: signature for name, signature in meta.signature_def.items()
                   if not name.startswith("__saved_")}
     key = _signature(path, signatures, wanted)
+    _refuse_unbelievable(path, meta.graph_def)
     _refuse_outside(path, meta.graph_def, *run_by_loading(meta))
     if hasattr(meta, "object_graph_def") and meta.object_graph_def.nodes:
         return _from_object_saved_model(path, meta, key, x, y)
@@ -365,6 +369,12 @@ def _from_function(function, x, y, path=None):
 def _finish(graph, session, found, notes, keep_open=False):
     x, y, more = found
     return Model(graph, session, x, y, notes + more, keep_open)
+
+
+def _refuse_unbelievable(path, definition):
+    problem = unbelievable(definition)
+    if problem:
+        raise SaliencyError("{} is damaged: {}.".format(path, problem))
 
 
 def _refuse_outside(path, definition, names, functions=()):
