@@ -652,7 +652,6 @@ def test_constants_that_are_not_what_they_say(change, text, tmp_path):
             compare_artefact(path, old)
 
 
-@pytest.mark.skipif(TF1, reason="some damaged graphs crash TF 1.15 itself: README says so")
 @settings(BOUNDED, max_examples=60)
 @given(mutated(GRAPH))
 def test_damaged_graphs(tmp_path, data):
