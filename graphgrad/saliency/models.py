@@ -6,8 +6,6 @@ import os
 import warnings
 from typing import Any, List, Optional, Sequence, Union
 
-from google.protobuf.message import DecodeError
-
 from .. import _tf
 from .._tf import tf, v1
 from .._types import Graph, Session, Tensor
@@ -19,7 +17,7 @@ from . import endpoints, keras_files
 
 #: What TensorFlow raises over a file that is damaged, or of another version.
 _UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError,
-               DecodeError)
+               _tf.DecodeError)
 _LOOPS = ("While", "StatelessWhile")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -403,6 +401,6 @@ def _read(message, path):
         warnings.simplefilter("ignore", RuntimeWarning)    # older protobuf, on data that ends early
         try:
             message.ParseFromString(data)
-        except DecodeError:
+        except _tf.DecodeError:
             return False
     return True
