@@ -7,6 +7,7 @@ import importlib
 import os
 import tempfile
 
+import numpy as np
 import tensorflow
 
 from .. import _tf
@@ -97,6 +98,8 @@ def _run_graph(path, old, mapping, py_funcs):
     if names.missing:
         notes.append("{} recorded tensors are not in the graph, the first of them {}; give its name with --map".format(
             len(names.missing), sorted(names.missing)[0]))
+    if names.unfed:
+        notes.append("{} runs are left out: the recording has not the whole of what they were fed".format(names.unfed))
     if not new.compared:
         raise UsageError("{} has none of the tensors of {}, so there is nothing to compare.".format(path, old.path))
     return new, notes
@@ -107,7 +110,7 @@ class _Run:
 
     Attributes:
         fetched: the names of the tensors and operations to fetch there; none if one of them, or a feed, is missing.
-        feeds: {tensor: key of its recorded value}; None if it cannot be run.
+        feeds: {tensor: entry of its recorded value}; None if it cannot be run.
     """
 
     def __init__(self, run, names, has_values):
@@ -119,8 +122,10 @@ class _Run:
         self._tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
         self._operations = [] if has_values else [
             names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
-        feeds = {names.tensor(entry["name"]): entry["key"] for entry in run["feeds"] if "key" in entry}
-        if None not in self._tensors and None not in self._operations and None not in feeds and all(
+        feeds = {names.tensor(entry["name"]): entry for entry in run["feeds"]}
+        unfed = not all(map(_is_kept, run["feeds"]))
+        names.unfed += unfed
+        if not unfed and None not in self._tensors and None not in self._operations and None not in feeds and all(
                 entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
             self.feeds = feeds
             self.fetched = [one.name for one in self._tensors + self._operations]
@@ -130,10 +135,22 @@ class _Run:
         if self.feeds is None:
             new.skip_run(self._run)
             return
-        feeds = {tensor: old.array(key) for tensor, key in self.feeds.items()}
+        feeds = {tensor: _fed(entry, old) for tensor, entry in self.feeds.items()}
         values = iter(session.run([self._tensors, self._operations], feeds)[0])
         new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values))
                      for entry in self._run["fetches"]], self._run["feeds"], old)
+
+
+def _is_kept(entry):
+    """Whether the recording has what was fed; not in parts, sampled, or as text that stands for other bytes."""
+    return entry["kind"] == "array" or entry["kind"] == "strings" and not any("\\x" in text for text in entry["values"])
+
+
+def _fed(entry, old):
+    """What was fed, of what the recording has."""
+    if entry["kind"] == "array":
+        return old.array(entry["key"])
+    return np.array(entry["values"], object).reshape(entry["shape"])
 
 
 class _Names:
@@ -145,6 +162,7 @@ class _Names:
         self._operations = [op.name for op in graph.get_operations()]
         self._there = set(self._operations)
         self.missing = set()
+        self.unfed = 0   # runs whose feeds the recording does not keep so that they can be fed again
 
     def operation(self, name):
         """The operation of that name; None if there is none."""
