@@ -33,7 +33,7 @@ def override_existing(override, graph, where, between):
     for where_skipped, key, reason in selection.skipped:
         log.skip(key, where_skipped, reason)
     override.tell_unmatched(set(choice.key for choice in selection.found.values()), selection.present,
-                            "that on() selected", stacklevel=5)
+                            "that on() selected")
     passes = log.passes
     calls = []
     bound = []

@@ -80,7 +80,7 @@ def py_func_with_grad(func: Callable[..., Any], inp: OneOrMore, Tout: OneOrMore,
         if isinstance(gradient, GradientRecord):
             gradient.of_python = True
         with _given_gradient(_PYTHON_TYPES, tag, gradient):
-            outputs = _python_operation(forward, forward.label, inputs, dtypes, stateful, scope.rstrip("/") or None)
+            outputs = _python_operation(forward, forward.label, inputs, dtypes, stateful, scope or None)
     for output, shape in zip(outputs, shapes):
         output.set_shape(shape)
     return outputs[0] if single else outputs
@@ -127,7 +127,7 @@ def tf_func_with_grad(func: Callable[..., Any], inp: OneOrMore, grad: Gradient, 
             raise TypeError("{} ({}) must return a tensor or a sequence of tensors, but returned {!r}.".format(
                 label(func), place_of(func), result)) from None
         with _given_gradient(("IdentityN",), tag, gradient, outputs=len(results)):
-            outputs = tf.identity_n(results + inputs, name=scope.rstrip("/") or None)[:len(results)]
+            outputs = tf.identity_n(results + inputs, name=scope or None)[:len(results)]
     return outputs[0] if single else list(outputs)
 
 
@@ -245,7 +245,7 @@ class _Checked:
         if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
             value = np.asarray(value, dtype)   # a Python number has no dtype of its own
         array = np.asarray(value)
-        if array.dtype != dtype and not (dtype is np.object_ and array.dtype.kind in "SUO"):
+        if array.dtype != dtype and not (np.dtype(dtype) == object and array.dtype.kind in "SU"):
             raise ForwardError("{} returned {} of dtype {}, but {} was declared: return it with .astype({}).".format(
                 self, what, array.dtype, np.dtype(dtype), np.dtype(dtype)))
         if shape is not None and not (len(shape) == array.ndim and all(
@@ -316,8 +316,6 @@ def _numpy_gradient(function):
 
     def numpy_gradient(op, *grads):
         wanted = [i for i, tensor in enumerate(op.inputs) if tensor.dtype.is_floating or tensor.dtype.is_complex]
-        if not wanted:
-            return [None] * len(op.inputs)
         inputs, outputs = list(op.inputs), list(op.outputs)
         grads = [tf.zeros_like(output) if gradient is None else gradient for gradient, output in zip(grads, outputs)]
         dtypes = [inputs[i].dtype.base_dtype for i in wanted]

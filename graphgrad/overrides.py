@@ -201,16 +201,15 @@ class Override:
         """Warn, or raise if strict."""
         if self.strict:
             raise OverrideError(message)
-        warnings.warn(message, OverrideWarning, stacklevel=4)
+        warnings.warn(message, OverrideWarning, stacklevel=5)   # who left the block
 
-    def tell_unmatched(self, matched, present, place, stacklevel=4):
+    def tell_unmatched(self, matched, present, place):
         """Warn, or raise if strict, about keys that matched no operation.
 
         Args:
             matched: the keys that did.
             present: dict from the op types that were there to their numbers.
             place: "in the block" or the like.
-            stacklevel: for warnings.warn.
         """
         unmatched = [key for key in self._choices if key not in matched]
         if not unmatched or (self.require == "any" and matched):
@@ -226,7 +225,7 @@ class Override:
         message = "; ".join(parts) + ". The gradient there is the ordinary one."
         if self.strict:
             raise OverrideError(message)
-        warnings.warn(message, OverrideWarning, stacklevel=stacklevel)
+        warnings.warn(message, OverrideWarning, stacklevel=4)   # who left the block, or entered on()'s
 
 
 class Choice:

@@ -95,13 +95,13 @@ class GradientRegistry:
         self._entered = set()              # names that stand in TensorFlow's registry for this one
         self._gone = collections.deque()   # names of functions that were dropped
 
-    def register(self, function, name=None, lasting=True, replace=False):
+    def register(self, function, name=None, replace=False):
         """Enter a function and return its record.
 
         Args:
             function: a callable ``fn(op, *grads)``.
-            name: the name to take; by default one made from the function's module and qualified name.
-            lasting: False to drop it with the last graph built with it, for a closure without a name.
+            name: the name to take; by default one made from the function's module and qualified name, which a
+                closure has until the last graph built with it is dropped.
             replace: True to take the name from whatever function has it, for what is built from then on.
 
         Raises:
@@ -115,11 +115,11 @@ class GradientRegistry:
             self._take_out_gone()
             if name is None:
                 held = self._named_before(function)
-                return held if held is not None else self._register_unnamed(function, lasting)
+                return held if held is not None else self._register_unnamed(function)
             held = self.get(name)
             if held is not None:
                 if same_function(held.function, function):
-                    if held.lasting or not lasting:
+                    if held.lasting:
                         return held
                 elif not replace and not is_redefinition(held.function, function):
                     raise RegistrationError(
@@ -127,7 +127,7 @@ class GradientRegistry:
                         "another name.{}".format(
                             name, label(held.function), held.place, label(function), place_of(function),
                             _closure_hint(held.function, function)))
-            return self._enter(GradientRecord(name, function, lasting, takes_over=held is not None))
+            return self._enter(GradientRecord(name, function, lasting=True, takes_over=held is not None))
 
     def _named_before(self, function):
         if not inspect.isfunction(function) or function not in self._names:
@@ -135,10 +135,9 @@ class GradientRegistry:
         held = self.get(self._names[function])
         return held if held is not None and held.function is function else None
 
-    def _register_unnamed(self, function, lasting):
+    def _register_unnamed(self, function):
         base = source_name(function)
         inner = is_made_by_a_call(function)
-        lasting = lasting and not inner
         number, name = 1, base
         while True:
             held = self.get(name)
@@ -150,7 +149,7 @@ class GradientRegistry:
                 break
             number += 1
             name = "{}#{}".format(base, number)
-        return self._enter(GradientRecord(name, function, lasting, takes_over=held is not None))
+        return self._enter(GradientRecord(name, function, lasting=not inner, takes_over=held is not None))
 
     def _enter(self, record):
         name = record.name

@@ -226,3 +226,92 @@ def test_in_eager_mode_a_graph_must_be_given():
     with pytest.raises(gg.OverrideError, match="on\\(\\) needs a graph, and in eager mode there is no current one"):
         with gg.override_gradients({"Relu": forty_two}).on():
             pass
+
+
+def test_between_takes_lists_and_bodies_on_the_path(control_flow, x, run):
+    """Lists of tensors; the operations in a body belong to the loop that runs them."""
+    from test_overrides import BODIES as BUILD
+    first = BUILD["while_loop"](x)
+    second = BUILD["while_loop"](first + 1.0)
+    override = gg.override_gradients({"Relu": lambda op, grad: 5.0 * grad})
+    if TF1 and control_flow == 2:
+        with pytest.raises(gg.OverrideError, match="rebuilds that function"):
+            with override.on(between=([first], [second])):
+                pass
+        return
+    with override.on(between=([first], [second])):
+        dx = tf.gradients(second, x)[0]
+    assert run(dx).tolist() == [0.0, 5.0]
+    assert len(override.report["Relu"].differentiated) == 1
+    for value in (3, (first,), (first, second, first), ([first], [3])):
+        with pytest.raises(gg.OverrideError, match="between (must be|takes)"):
+            with override.on(between=value):
+                pass
+
+
+def test_where_sees_the_operations_of_bodies(x, run):
+    """A name in a body begins with that of the operation that runs it; a pattern must match from the start."""
+    was_on = tf.control_flow_v2_enabled()
+    tf.enable_control_flow_v2()
+    try:
+        y = tf.while_loop(lambda i, y: i < 1, lambda i, y: (i + 1, tf.nn.relu(y, name="inner")), [0, x], name="loop")[1]
+    finally:
+        if not was_on:
+            tf.disable_control_flow_v2()
+    seen = []
+    override = gg.override_gradients({"Relu": forty_two})
+    for where, want in (("inner", ORDINARY), ("loop/inner", FORTY_TWO), (lambda op: seen.append(op.name) or True, FORTY_TWO)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gg.OverrideWarning)
+            if TF1 and want == FORTY_TWO:   # it rebuilds bodies
+                with pytest.raises(gg.OverrideError, match="has Relu in it.*leave them out with where="):
+                    override.on(where=where).__enter__()
+                continue
+            with override.on(where=where):
+                dx = tf.gradients(y, x)[0]
+        assert run(dx).tolist() == want
+        assert list(override.report["Relu"].missed.values()) == (["not selected"] if want == ORDINARY and not TF1 else [])
+    assert seen == ([] if TF1 else ["inner"])
+
+
+def test_what_on_gives_and_the_warning_of_nothing(x):
+    """The override itself, to read its report from; nothing is said if a gradient was built, of one operation or two."""
+    y = tf.nn.relu(tf.nn.relu(x))
+    override = gg.override_gradients({"Relu": forty_two})
+    with override.on() as given:
+        assert given is override
+        tf.gradients(y, x)
+    assert override.report["Relu"].tagged == ["Relu", "Relu_1"] == sorted(override.report["Relu"].differentiated)
+    with pytest.warns(gg.OverrideWarning, match="any of the 2 operations that on\\(\\) overrode") as caught:
+        with override.on():
+            pass
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(gg.OverrideWarning, match="'Elu' matched no operation that on\\(\\) selected") as caught:
+        with gg.override_gradients({"Elu": forty_two, "Relu": forty_two}).on():
+            tf.gradients(y, x)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_on_in_the_graph_of_a_function_that_is_being_traced():
+    """Inside the function it is the current graph; from outside it is refused."""
+    import tensorflow
+
+    @tensorflow.function(autograph=False)
+    def gradient(x):
+        y = tf.nn.relu(x)
+        with gg.override_gradients({"Relu": forty_two}).on():
+            return tf.gradients(y, x)[0], tf.gradients(tf.nn.relu(x), x)[0]
+
+    assert [value.numpy().tolist() for value in gradient(tensorflow.constant([-1.0, 2.0]))] == [FORTY_TWO, ORDINARY]
+
+
+def test_what_on_left_out_is_said_to_be(x):
+    """Also by an override that was a block in the same graph before."""
+    tf.nn.relu(x, name="early")
+    override = gg.override_gradients({"Relu": forty_two})
+    with override:
+        y = tf.nn.relu(x, name="inside")
+    assert override.report["Relu"].missed == {"early": "built before the block"}
+    with override.on(where="inside"):
+        tf.gradients(y, x)
+    assert override.report["Relu"].missed == {"early": "not selected"}

@@ -261,3 +261,107 @@ def test_tokens_of_a_forked_process_are_its_own(inputs, tmp_path):
             os._exit(0)
     os.waitpid(child, 0)
     assert process() == ours != (tmp_path / "token").read_text()
+
+
+def test_a_numpy_gradient_of_inputs_and_outputs_of_several_types(graph, run):
+    """It is given all of them as arrays, zeros where no gradient came; an integer input has none, None is zeros."""
+    seen = []
+
+    def forward(a, n, b):
+        return a * b, np.int32(7) * n
+
+    def backward(op, dy, dk):
+        seen.append((type(op.inputs), [v.tolist() for v in op.inputs], [v.tolist() for v in op.outputs], dy.tolist(), dk.tolist()))
+        return 2 * dy, None, None
+
+    a, n, b = tf.constant([1.0, 2.0]), tf.constant([3, 4]), tf.placeholder_with_default(tf.constant([5.0, 6.0]), [2])
+    y, k = gg.py_func_with_grad(forward, [a, n, b], [tf.float32, tf.int32], numpy_grad=backward, name="mixed")
+    da, dn, db = tf.gradients(y, [a, n, b], grad_ys=tf.constant([10.0, 20.0]))
+    assert dn is None and da.shape.as_list() == db.shape.as_list() == [2] and y.op.name == "mixed"
+    assert [value.tolist() for value in run([da, db, k])] == [[20.0, 40.0], [0.0, 0.0], [21, 28]]
+    assert seen == [(list, [[1.0, 2.0], [3, 4], [5.0, 6.0]], [[5.0, 12.0], [21, 28]], [10.0, 20.0], [0, 0])]
+    only = gg.py_func_with_grad(lambda n: np.float32(1) * n, [n], tf.float64, numpy_grad=backward)
+    assert tf.gradients(only, n) == [None]
+
+
+def test_a_numpy_gradient_of_complex_values(graph, run):
+    """They are differentiated as floating ones are."""
+    z = tf.constant([1.0 + 2.0j], tf.complex64)
+    y = gg.py_func_with_grad(lambda z: 3 * z, [z], tf.complex64, numpy_grad=lambda op, grad: 3 * grad)
+    assert run(tf.gradients(y, z, grad_ys=tf.constant([1.0j], tf.complex64))[0]).tolist() == [3j]
+
+
+@pytest.mark.parametrize("error, kind", [
+    (ValueError, "InvalidArgumentError"), (TypeError, "InvalidArgumentError"), (StopIteration, "OutOfRangeError"),
+    (MemoryError, "ResourceExhaustedError"), (NotImplementedError, "UnimplementedError"), (KeyError, "UnknownError"),
+    (UnicodeError, "InvalidArgumentError")])
+def test_an_exception_becomes_the_error_that_tf_py_func_makes_of_it(error, kind, inputs, run):
+    """Old code catches these: OutOfRangeError ends a data set."""
+    ours = gg.py_func_with_grad(failing(error("hm")), inputs, tf.float32)
+    theirs = tf.py_func(failing(error("hm")), inputs, tf.float32)
+    for y in (ours, theirs):
+        with pytest.raises(getattr(tf.errors, kind), match="hm"):
+            run(y)
+
+
+def test_what_a_forward_may_return(graph, run):
+    """A Python number has no dtype of its own; numpy's have, and nothing is cast; text; a list or tuple for one output."""
+    x = tf.constant([1.0])
+    for value, dtype, want in ((1, tf.float32, 1.0), (True, tf.float64, 1.0), (2.0, tf.int32, 2), (1 + 2j, tf.complex64, 1 + 2j),
+                               (np.int64(3), tf.int64, 3), (b"ab", tf.string, b"ab"), ("ab", tf.string, b"ab"),
+                               (np.array(["a", "b"]), tf.string, [b"a", b"b"]), ([np.float32(4)], tf.float32, 4.0)):
+        assert np.asarray(run(gg.py_func_with_grad(lambda x, value=value: value, [x], dtype))).tolist() == want
+    for value, dtype, text in ((np.float64(1), tf.float32, "output 0 of dtype float64, but float32"),
+                               (np.array([1]), tf.string, "of dtype int64, but object was declared"),
+                               (np.zeros([2, 4], np.float32), tf.float32, "shape \\(2, 4\\), but \\(\\?, 3\\) was declared"),
+                               (np.zeros([3], np.float32), tf.float32, "shape \\(3,\\), but \\(\\?, 3\\) was declared"),
+                               (np.zeros([1, 2, 3], np.float32), tf.float32, "shape \\(1, 2, 3\\), but \\(\\?, 3\\)")):
+        y = gg.py_func_with_grad(lambda x, value=value: value, [x], dtype, output_shapes=[None, 3])
+        with pytest.raises(tf.errors.OpError, match=text):
+            run(y)
+    pair = gg.py_func_with_grad(lambda x: (np.zeros([5, 3], np.float32), x), [x], [tf.float32, tf.float32],
+                                output_shapes=[[None, 3], None])
+    assert [y.shape.rank for y in pair] == [2, None] and run(pair)[0].shape == (5, 3)
+
+
+def test_one_function_twice_has_two_tokens(inputs):
+    """Each operation runs its own; TensorFlow looks the function up by its token."""
+    tokens = [numpy_form(inputs).op.get_attr("token") for _ in range(3)]
+    assert len(set(tokens)) == 3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_input_and_lists_of_one(form, graph, run):
+    """A tensor, or a list of it; names as TensorFlow gives them; a sequence of one output is a list of one."""
+    x = tf.constant([3.0])
+    with tf.name_scope("scope"):
+        one = gg.py_func_with_grad(np.square, x, tf.float32, grad=lambda op, grad: 2.0 * op.inputs[0] * grad, name="one")
+        other = gg.tf_func_with_grad(lambda x: [tf.square(x)], x, grad=lambda op, grad: 2.0 * op.inputs[0] * grad, name="other")
+    assert isinstance(other, list) and one.op.name == "scope/one" and other[0].op.name == "scope/other"
+    assert [v.tolist() for v in run([one, other[0], tf.gradients(one, x)[0], tf.gradients(other, x)[0]])] == [
+        [9.0], [9.0], [6.0], [6.0]]
+    listed = gg.py_func_with_grad(lambda x: [x], [x], [tf.float32])
+    assert isinstance(listed, list) and run(listed)[0].tolist() == [3.0]
+
+
+def test_a_gradient_of_the_right_shape_costs_nothing(graph):
+    """Where the static shapes say it all, no check is built; where they do not, one for each input."""
+    def checks():
+        return sum(op.type == "Assert" for op in graph.get_operations())
+
+    known, unknown = tf.constant(A), tf.placeholder(tf.float32, [None])
+    tf.gradients(gg.py_func_with_grad(np.abs, [known], tf.float32, grad=lambda op, grad: tf.reshape(grad, [2])), known)
+    assert checks() == 0
+    tf.gradients(gg.py_func_with_grad(np.abs, [unknown], tf.float32, grad=lambda op, grad: grad * 2.0), unknown)
+    assert checks() == 1
+
+
+def test_inside_a_block_only_the_function_has_its_gradient(graph, run):
+    """What a forward in TensorFlow builds besides keeps its own gradients, IdentityN too."""
+    x, w = tf.constant([2.0]), tf.constant([5.0])
+
+    def forward(v):
+        return tf.identity_n([v * w])[0]
+
+    y = gg.tf_func_with_grad(forward, [x], grad=lambda op, grad: 100.0 * grad)
+    assert [g.tolist() for g in run(tf.gradients(y, [x, w]))] == [[100.0], [2.0]]

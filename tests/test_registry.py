@@ -264,3 +264,65 @@ def test_another_surrogate_makes_another_rule():
         else:
             with pytest.raises(gg.CheckError):
                 gg.check_gradient(tf.sign, np.array([0.5, -2.0]), override=override)
+
+
+def test_a_surrogate_that_cannot_be_called_is_refused():
+    """At once, not when somebody checks the rule."""
+    with pytest.raises(TypeError, match="A surrogate must be callable as forward\\(op, \\*inputs\\), but got 3"):
+        gg.declare_surrogate(3)
+
+
+def test_a_closure_that_is_given_its_own_name_stays(graph):
+    """Registered for good under the name that it had in passing, as a saved graph needs it; another may not take it."""
+    import gc
+    name = gg.override_gradients({"Relu": make(7.0)}).gradients["Relu"]
+    gc.collect()
+    assert name not in gradients
+    closure = make(7.0)
+    assert gg.override_gradients({"Relu": closure}).gradients["Relu"] == name
+    gg.register_gradient(name)(closure)
+    del closure
+    gc.collect()
+    assert name in gradients
+    with pytest.raises(gg.RegistrationError, match="different closed-over values"):
+        gg.register_gradient(name)(make(8.0))
+    gradients.drop(name)
+
+
+def test_what_is_meant_by_a_misspelt_name():
+    """Close matches whatever the capitals; an op type without a gradient is said to be one; and what to write."""
+    gg.register_gradient("TestRegistryMeant")(rule)
+    for name, text in (("testregistrymeant", "No gradient named 'testregistrymeant' is registered. Did you mean 'TestRegistryMeant'"),
+                       ("Bucketize", "'Bucketize' is registered, and TensorFlow has none for operations of type 'Bucketize'."),
+                       ("qqqqqqqqqqqq", "No gradient named 'qqqqqqqqqqqq' is registered. Register it first: @graphgrad.register_gradient")):
+        with pytest.raises(gg.RegistrationError, match=text):
+            gg.override_gradients({"Relu": name})
+
+
+def test_original_gradients_of_one_and_of_several_inputs(graph, run):
+    """Always a list, one per input: tensors, None, rows."""
+    x, table = tf.constant([2.0]), tf.constant([[1.0], [2.0]])
+    one = gg.original_gradient(tf.square(x).op, x)
+    two = gg.original_gradient((x * tf.constant([5.0])).op, x)
+    rows = gg.original_gradient(tf.gather(table, [1]).op, tf.constant([[3.0]]))
+    assert [type(result) for result in (one, two, rows)] == [list] * 3
+    assert [value.tolist() for value in run(one + two)] == [[8.0], [10.0], [4.0]]
+    assert isinstance(rows[0], tf.IndexedSlices) and rows[1:] == [None, None]
+
+
+def test_names_in_the_registry_are_sorted_and_counted_once():
+    """Also one that is there for good and in passing."""
+    gg.register_gradient("test_registry.b")(rule)
+    gg.register_gradient("test_registry.a")(unnamed)
+    override = gg.override_gradients({"Relu": make(9.0)})
+    names = list(gradients)
+    assert names == sorted(set(names)) and len(gradients) == len(names)
+    assert override.gradients["Relu"] in names and gradients.get("test_registry.nobody") is None
+
+
+def test_rules_without_parameters_are_there_by_their_names():
+    """In any process that has graphgrad's rules, used or not: a saved graph finds them."""
+    assert callable(gg.rules.guided)   # imported at its first use
+    assert {"graphgrad." + name for name in ("guided", "deconvnet", "straight_through", "zero", "no_gradient")} <= set(gradients)
+    assert "graphgrad.reverse(factor=0.125)" not in gradients
+    assert gg.override_gradients({"Identity": gg.rules.reverse(0.125)}).gradients == {"Identity": "graphgrad.reverse(factor=0.125)"}

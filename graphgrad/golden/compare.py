@@ -211,8 +211,6 @@ class _Work:
         self.result.differences[first:] = sorted(self.result.differences[first:], key=self._graph_place)
 
     def _graph_place(self, difference):
-        if difference.tensor is None:
-            return -1
         return self.place.get(difference.tensor.name.split(":")[0], len(self.place))
 
     def _pairs(self, new_entries, old_entries):

@@ -8,7 +8,7 @@ class Outcome:
     """How two arrays differ.
 
     Attributes:
-        ratio: the largest difference as a multiple of what is allowed; 0 for bit for bit the same.
+        ratio: the largest difference as a multiple of what is allowed; 0 for the same values.
         wrong: how many values differ by more than is allowed.
         index: tuple, where the ratio is largest; None if nothing differs.
         allowed: what is allowed there.
@@ -38,9 +38,9 @@ def compare_values(new, old, tolerance, largest=None):
         An Outcome.
     """
     outcome = Outcome()
-    shape, new, old = old.shape, new.reshape(-1), old.reshape(-1)
+    shape, new, old = old.shape, new.ravel(), old.ravel()
     blocks = [slice(start, start + _BLOCK) for start in range(0, old.size, _BLOCK)]
-    differing = [block for block in blocks if not _same_bits(new[block], old[block])]
+    differing = [block for block in blocks if not (new[block] == old[block]).all()]
     if not differing:
         return outcome
     if tolerance is None:
@@ -59,15 +59,6 @@ def compare_values(new, old, tolerance, largest=None):
     return outcome
 
 
-def _same_bits(new, old):
-    if old.dtype.kind == "c":
-        new, old = new.view(old.real.dtype), old.view(old.real.dtype)
-    if old.dtype.kind == "f" and old.dtype.itemsize in (2, 4, 8):
-        kind = "u{}".format(old.dtype.itemsize)
-        new, old = new.view(kind), old.view(kind)
-    return bool((new == old).all())
-
-
 def _largest(block):
     sizes = np.abs(block)
     largest = sizes.max()
@@ -75,17 +66,15 @@ def _largest(block):
 
 
 def _compare_exactly(outcome, new, old, blocks):
+    outcome.ratio = float("inf")
     for block in blocks:
         wrong = new[block] != old[block]
-        if wrong.any():
-            if outcome.index is None:
-                outcome.index = block.start + int(np.argmax(wrong))
-            outcome.wrong += int(wrong.sum())
-            if old.dtype.kind != "b":
-                steps = np.abs(new[block].astype(np.float64) - old[block].astype(np.float64))
-                outcome.largest = max(outcome.largest, float(steps.max()))
-    if outcome.wrong:
-        outcome.ratio = float("inf")
+        if outcome.index is None:
+            outcome.index = block.start + int(np.argmax(wrong))
+        outcome.wrong += int(wrong.sum())
+        if old.dtype.kind != "b":
+            steps = np.abs(new[block].astype(np.float64) - old[block].astype(np.float64))
+            outcome.largest = max(outcome.largest, float(steps.max()))
 
 
 def _compare_block(outcome, new, old, block, tolerance, largest):
@@ -106,7 +95,7 @@ def _compare_block(outcome, new, old, block, tolerance, largest):
     place = int(np.argmax(ratio))
     outcome.wrong += int((ratio > 1).sum())
     outcome.largest = max(outcome.largest, float(error.max()))
-    if outcome.index is None or ratio[place] > outcome.ratio:
+    if ratio[place] > outcome.ratio:
         outcome.ratio, outcome.index = float(ratio[place]), block.start + place
         outcome.allowed = float(allowed[place])
     return True
