@@ -658,6 +658,10 @@ def freeze(function):
     return convert_to_constants.convert_variables_to_constants_v2(function, lower_control_flow=False)
 
 
+#: What protobuf raises over bytes that are no message. The package is what TensorFlow needs, and has imported.
+DecodeError = sys.modules["google.protobuf.message"].DecodeError
+
+
 def saved_model_contents(path):
     """The MetaGraphDefs of a SavedModel folder (loader_impl.parse_saved_model); OSError if they cannot be read."""
     try:

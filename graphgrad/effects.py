@@ -9,14 +9,21 @@ OUTSIDE = ("PyFunc", "EagerPyFunc", "Write", "Save", "MergeV2Checkpoints", "Dist
            "RemoteCall", "RegisterDataset", "DataService", "FileSystem", "Rpc", "TryRpc", "Abort")
 
 
-def reaching_outside(definition, names=(), functions=()):
+#: What TensorFlow calls of an object of a SavedModel when it loads it.
+_INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
+
+
+def reaching_outside(definition, names=(), functions=(), fed=(), allowed=()):
     """The first (name, op type) that reaches outside, of what running some operations would run; None if none does.
 
     Args:
         definition: a GraphDef.
         names: of the operations, or of their tensors.
         functions: names of functions of its library that are run.
+        fed: names of tensors that are fed, whose operations are then not run for them.
+        allowed: op types that may.
     """
+    fed = set(name[:-2] if name.endswith(":0") else name for name in fed)   # as a GraphDef spells them
     nodes = {node.name: node for node in definition.node}
     library = {function.signature.name: function for function in definition.library.function}
     seen, front = set(), [nodes.get(_operation(name)) for name in names]
@@ -27,14 +34,39 @@ def reaching_outside(definition, names=(), functions=()):
         if node is None or id(node) in seen:
             continue
         seen.add(id(node))
-        if node.op.startswith(OUTSIDE):
+        if node.op.startswith(OUTSIDE) and node.op not in allowed and not _prints(node):
             return node.name, node.op
-        front += [nodes.get(_operation(name)) for name in node.input]
+        front += [nodes.get(_operation(name)) for name in node.input if name not in fed]
         called = [node.op]
         for value in node.attr.values():
             called += [value.func.name] + [function.name for function in value.list.func]
         front += _bodies(called, library, run)
     return None
+
+
+def run_by_loading(meta):
+    """(names of operations, names of functions) that TensorFlow runs when it loads a MetaGraphDef of a SavedModel."""
+    operations = [meta.saver_def.restore_op_name]
+    for key in ("saved_model_main_op", "legacy_init_op"):
+        operations += meta.collection_def[key].node_list.value if key in meta.collection_def else ()
+    for key, signature in meta.signature_def.items():
+        if key.startswith("__saved_"):
+            operations += [info.name for info in signature.outputs.values()]
+    functions = []
+    nodes = meta.object_graph_def.nodes if hasattr(meta, "object_graph_def") else ()
+    for node in nodes:
+        for child in node.children:
+            if child.local_name in _INITIALIZERS and child.node_id < len(nodes):
+                functions += nodes[child.node_id].function.concrete_functions
+        for saveable in getattr(node, "saveable_objects", {}).values():
+            if saveable.restore_function < len(nodes):
+                functions += nodes[saveable.restore_function].function.concrete_functions
+    return operations, functions
+
+
+def _prints(node):
+    """Whether it is a tf.print to a stream of the process, not to a file."""
+    return node.op == "PrintV2" and not node.attr["output_stream"].s.startswith(b"file://")
 
 
 def _bodies(functions, library, run):

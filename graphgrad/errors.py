@@ -53,3 +53,5 @@ class UsageError(GraphGradError):
 
 class OverrideWarning(UserWarning):
     """An override matched no op, or no gradient went through what it tagged."""
+
+    __init__ = Exception.__init__   # so that autograph, where it is made an error, raises it as what it is

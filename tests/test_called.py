@@ -26,6 +26,14 @@ def test_4_8_a_plain_function_in_eager_mode():
     assert len(override.report.differentiated) == 1
 
 
+@pytest.mark.filterwarnings("error::graphgrad.OverrideWarning")
+def test_4_8_a_warning_made_an_error_comes_out_as_what_it_is():
+    """Not as autograph's StagingError, which no ``except OverrideWarning`` catches."""
+    override = gg.override_gradients({"Relu": forty_two})
+    with pytest.raises(gg.OverrideWarning, match="'Relu' matched no operation built in the block"):
+        override(lambda x: tensorflow.sin(x))(tensorflow.constant([1.0]))
+
+
 def test_4_8_a_traced_tf_function():
     """A tf.function that was traced and differentiated before, and is the same to others afterwards."""
     function = tensorflow.function(lambda x: tf.nn.relu(x), autograph=False)

@@ -11,7 +11,10 @@ import numpy as np
 import tensorflow
 
 from .. import _tf
+from ..constants import unbelievable
+from ..effects import reaching_outside, run_by_loading
 from ..errors import UsageError
+from ..reasons import reason
 from .compare import compare
 from .memory import InMemory
 from .names import match
@@ -37,7 +40,8 @@ def compare_artefact(path, old, mapping=None, tolerances=None, py_funcs=None):
         A Report.
 
     Raises:
-        UsageError: the file cannot be read, or has Python functions that are not given.
+        UsageError: the file cannot be read, has Python functions that are not given, or what is recorded of it would
+            write files or talk to other processes.
     """
     if os.path.exists(path + ".index") and not os.path.exists(path + ".meta"):
         new = _checkpoint_values(path, old)
@@ -54,7 +58,7 @@ def _checkpoint_values(path, old):
         reader = tf.train.NewCheckpointReader(path)
         there = reader.get_variable_to_shape_map()
     except Exception as error:   # what it raises depends on the version
-        raise UsageError("{} cannot be read as a checkpoint: {}.".format(path, str(error).split("\n")[0])) from None
+        raise UsageError("{} cannot be read as a checkpoint: {}.".format(path, reason(error))) from None
     new = InMemory({"tensorflow": tf.__version__})
     for variable in old.variables:
         name = variable["name"].rsplit(":", 1)[0]
@@ -76,9 +80,17 @@ def _run_graph(path, old, mapping, py_funcs):
         recorder = Recorder(replay=None if has_values else replay)
         recorder.meta["tensorflow"] = tf.__version__
         names = _Names(graph, mapping)
+        planned = [_Run(run, names, has_values) for run in old.runs]
+        definition = graph.as_graph_def()
+        for one in planned:   # all are looked at before the first runs
+            functions.refuse_outside(definition, one.fetched, [tensor.name for tensor in one.feeds or ()])
         with recorder:
-            for run in old.runs:
-                _run(session, run, old, new, names, has_values)
+            for one in planned:
+                try:
+                    one.add_to(new, session, old)
+                except (ValueError, TypeError, RuntimeError, tf.errors.OpError) as error:
+                    raise UsageError("{} cannot compute {}: {}.".format(
+                        path, ", ".join(one.fetched), reason(error))) from None
         recorder.discard()
         new.graphs = recorder.meta["graphs"]
         new.meta["overrides"] = recorder.meta["overrides"]
@@ -93,33 +105,52 @@ def _run_graph(path, old, mapping, py_funcs):
     return new, notes
 
 
-def _run(session, run, old, new, names, has_values):
-    """Feed what was fed, fetch what was fetched, as far as it is there."""
-    if run.get("skipped"):
-        new.skip_run(run)
-        return
-    tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
-    operations = [] if has_values else [
-        names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
-    feeds = {names.tensor(entry["name"]): _fed(entry, old) for entry in run["feeds"]}
-    unfed = any(value is None for value in feeds.values())
-    names.unfed += unfed
-    if unfed or None in tensors or None in operations or None in feeds or not all(
-            entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
-        new.skip_run(run)
-        return
-    values = iter(session.run([tensors, operations], feeds)[0])
-    new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values)) for entry in run["fetches"]],
-                run["feeds"], old)
+class _Run:
+    """A recorded run in another graph.
+
+    Attributes:
+        fetched: the names of the tensors and operations to fetch there; none if one of them, or a feed, is missing.
+        feeds: {tensor: entry of its recorded value}; None if it cannot be run.
+    """
+
+    def __init__(self, run, names, has_values):
+        self._run = run
+        self.feeds = None
+        self.fetched = []
+        if run.get("skipped"):
+            return
+        self._tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
+        self._operations = [] if has_values else [
+            names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
+        feeds = {names.tensor(entry["name"]): entry for entry in run["feeds"]}
+        unfed = not all(map(_is_kept, run["feeds"]))
+        names.unfed += unfed
+        if not unfed and None not in self._tensors and None not in self._operations and None not in feeds and all(
+                entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
+            self.feeds = feeds
+            self.fetched = [one.name for one in self._tensors + self._operations]
+
+    def add_to(self, new, session, old):
+        """Feed what was fed, fetch what was fetched."""
+        if self.feeds is None:
+            new.skip_run(self._run)
+            return
+        feeds = {tensor: _fed(entry, old) for tensor, entry in self.feeds.items()}
+        values = iter(session.run([self._tensors, self._operations], feeds)[0])
+        new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values))
+                     for entry in self._run["fetches"]], self._run["feeds"], old)
+
+
+def _is_kept(entry):
+    """Whether the recording has what was fed; not in parts, sampled, or as text that stands for other bytes."""
+    return entry["kind"] == "array" or entry["kind"] == "strings" and not any("\\x" in text for text in entry["values"])
 
 
 def _fed(entry, old):
-    """What was fed; None where the recording has it in parts, sampled, or as text that stands for other bytes."""
+    """What was fed, of what the recording has."""
     if entry["kind"] == "array":
         return old.array(entry["key"])
-    if entry["kind"] == "strings" and not any("\\x" in text for text in entry["values"]):
-        return np.array(entry["values"], object).reshape(entry["shape"])
-    return None
+    return np.array(entry["values"], object).reshape(entry["shape"])
 
 
 class _Names:
@@ -156,7 +187,7 @@ def _unregistered(graph):
     definition = graph.as_graph_def()
     tags = {}
     for node in _nodes(definition):
-        tag = node.attr["_gradient_op_type"].s.decode("utf-8") if "_gradient_op_type" in node.attr else None
+        tag = node.attr["_gradient_op_type"].s.decode("utf-8", "replace") if "_gradient_op_type" in node.attr else None
         if tag and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
             tags.setdefault(tag, []).append(node.op)
     known = _tf.registered_names()
@@ -176,10 +207,12 @@ class _PyFuncs:
         self._path = path
         self._given = given
         self._tokens = {}
+        self._ours = ()
         self._graph = tf.Graph()   # keeps the functions alive
 
     def replace(self, definition):
         """Put tokens of this process into a GraphDef."""
+        self._ours = _PY_FUNCS
         for node in _nodes(definition):
             if node.op in _PY_FUNCS:
                 node.attr["token"].s = self._token(node)
@@ -190,10 +223,17 @@ class _PyFuncs:
             if op.type in _PY_FUNCS:
                 raise UsageError("{} holds the Python function {!r} ({}), which is not saved with it, and a SavedModel "
                                  "cannot be given one: export its graph as a .pb.".format(
-                                     self._path, op.get_attr("token").decode(), op.name))
+                                     self._path, op.get_attr("token").decode("utf-8", "replace"), op.name))
+
+    def refuse_outside(self, definition, names, fed=(), functions=()):
+        """Refuse what would write files, call Python that was not given, or talk to other processes, if it were run."""
+        found = reaching_outside(definition, names, functions, fed, self._ours)
+        if found is not None:
+            raise UsageError("To compare {} would run its operation {!r} (type {}), which reaches outside of "
+                             "TensorFlow, and a file is not trusted with that.".format(self._path, *found))
 
     def _token(self, node):
-        token = node.attr["token"].s.decode("utf-8")
+        token = node.attr["token"].s.decode("utf-8", "replace")
         if token not in self._tokens:
             if token not in self._given:
                 raise UsageError("{} holds the Python function {!r} ({}), which is not saved with it: give it with "
@@ -217,28 +257,41 @@ def _load(path, session, functions):
     """Load a graph into the session; returns whether the values of its variables came with it."""
     try:
         if os.path.isdir(path):
+            for meta in _tf.saved_model_contents(path):
+                _refuse_unbelievable(path, meta.graph_def)
+                operations, called = run_by_loading(meta)
+                functions.refuse_outside(meta.graph_def, operations, functions=called)
             tf.saved_model.loader.load(session, ["serve"], path)
             functions.refuse(session.graph)
             return True
         prefix = path[:-len(".meta")] if path.endswith(".meta") else path
         if path.endswith((".pb", ".pbtxt", ".pb.txt")):
             definition = _graph_def(path)
+            _refuse_unbelievable(path, definition)
             functions.replace(definition)
             tf.import_graph_def(definition, name="")
             return not any(node.op in ("Variable", "VariableV2", "VarHandleOp") for node in definition.node)
         meta = tf.MetaGraphDef()
         with open(prefix + ".meta", "rb") as stream:
             meta.ParseFromString(stream.read())
+        _refuse_unbelievable(path, meta.graph_def)
         functions.replace(meta.graph_def)
         saver = tf.train.import_meta_graph(meta)
         if saver is None or not (os.path.exists(prefix + ".index") or os.path.exists(prefix)):
             return False
+        functions.refuse_outside(meta.graph_def, [saver.saver_def.restore_op_name])
         saver.restore(session, prefix)
         return True
     except UsageError:
         raise
     except Exception as error:   # protobuf's, TensorFlow's and the file system's own
-        raise UsageError("{} cannot be loaded: {}.".format(path, str(error).strip().split("\n")[0])) from None
+        raise UsageError("{} cannot be loaded: {}.".format(path, reason(error))) from None
+
+
+def _refuse_unbelievable(path, definition):
+    problem = unbelievable(definition)
+    if problem:
+        raise UsageError("{} is damaged: {}.".format(path, problem))
 
 
 def _graph_def(path):

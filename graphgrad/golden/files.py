@@ -1,6 +1,8 @@
 """Golden files: tensors kept by name in a file of their own, as tests keep them. The same format as a recording."""
+import contextlib
 import os
 import re
+import threading
 from typing import Any, Mapping, Optional
 
 import numpy as np
@@ -104,7 +106,8 @@ def check(path, tensors, update="", tolerances=None):
     if found.verdict != "same":
         obtained = os.path.splitext(path)[0] + OBTAINED
         if update == "all":
-            os.replace(obtained, path)
+            write(path, named, tolerances)
+            _remove(obtained)
             return
         raise AssertionError("{}\n  what came is in {}; --golden-update accepts it".format(
             found.text(), os.path.relpath(obtained)))
@@ -120,14 +123,28 @@ def write(path, named, tolerances=None):
 
 
 def report(path, named, tolerances=None, title=None):
-    """Compare {name: array or None} with a golden file; returns a Report."""
-    obtained = os.path.splitext(path)[0] + OBTAINED
-    write(obtained, named, tolerances)
-    with load(path) as old, load(obtained) as new:
-        result = Report(title or os.path.basename(path), compare(new, old, tolerances=tolerances), new, old)
-    if result.verdict == "same":
-        os.remove(obtained)
+    """Compare {name: array or None} with a golden file; returns a Report.
+
+    What differs is kept beside it. Until then it has a name of its own: other processes may check the same file.
+    """
+    stem = os.path.splitext(path)[0]
+    mine = "{}.{}-{}{}".format(stem, os.getpid(), threading.get_ident(), OBTAINED)
+    write(mine, named, tolerances)
+    try:
+        with load(path) as old, load(mine) as new:
+            result = Report(title or os.path.basename(path), compare(new, old, tolerances=tolerances), new, old)
+        if result.verdict == "same":
+            _remove(stem + OBTAINED)
+        else:
+            os.replace(mine, stem + OBTAINED)
+    finally:
+        _remove(mine)
     return result
+
+
+def _remove(path):
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
 
 
 def assert_matches(new: Any, old: Any, tolerances: Optional[ToleranceMap] = None,

@@ -11,12 +11,12 @@ import numpy as np
 
 from .._tf import tf
 from ..errors import OverrideWarning, SaliencyError, UsageError
+from ..reasons import reason
 from ..whole import whole_file
 from . import gallery, images, models, pictures
 from .menu import METHODS
 from .path import Path
 from .progress import Progress
-from .reasons import reason
 from .stacks import Stacks, batch_for
 
 

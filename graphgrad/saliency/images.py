@@ -6,9 +6,9 @@ import numpy as np
 
 from .._tf import tf, v1
 from ..errors import SaliencyError
+from ..reasons import reason
 from ..untrusted import UNREADABLE, read_array
 from .headers import declared_pixels
-from .reasons import reason
 from .resize import resize
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".npy")

@@ -13,8 +13,8 @@ import tempfile
 import zipfile
 
 from ..errors import SaliencyError
+from ..reasons import reason
 from ..untrusted import UNREADABLE, entry_size, parse_json
-from .reasons import reason
 
 #: Layers that hold code, or load it or a file from elsewhere.
 _CODE = ("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer")

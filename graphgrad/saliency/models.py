@@ -9,15 +9,15 @@ from typing import Any, List, Optional, Sequence, Union
 from .. import _tf
 from .._tf import tf, v1
 from .._types import Graph, Session, Tensor
-from ..effects import reaching_outside
+from ..constants import unbelievable
+from ..effects import reaching_outside, run_by_loading
 from ..errors import SaliencyError
+from ..reasons import reason
 from . import endpoints, keras_files
-from .reasons import reason
 
 #: What TensorFlow raises over a file that is damaged, or of another version.
-_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError)
-#: What TensorFlow calls of an object of a SavedModel when it loads it.
-_INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
+_UNLOADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OSError, tf.errors.OpError,
+               _tf.DecodeError)
 _LOOPS = ("While", "StatelessWhile")
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -79,8 +79,9 @@ def load(model: Any, x: Optional[str] = None, y: Optional[str] = None, checkpoin
     """Load a model and find its input and output.
 
     Nothing in a file is executed by loading it, but for the operations that restore its variables and fill its
-    tables, which are looked at first; running the model then runs its operations. Keras files with code in them
-    (Lambda layers) are refused: if you trust one, load it with Keras and give the model.
+    tables, which are looked at first, as are those that compute y from x: a file in which one of them writes files,
+    calls Python or talks to other processes is refused. So are Keras files with code in them (Lambda layers): if you
+    trust one, load it with Keras and give the model.
 
     Args:
         model: a path: a frozen graph (``.pb``), a meta graph (``.meta``, or the checkpoint's prefix beside it), a
@@ -127,10 +128,13 @@ def _from_frozen_graph(path, x, y):
         raise SaliencyError("{} has variables in it ({}), so it is not frozen, and their values are elsewhere: give "
                             "the .meta file beside the checkpoint.".format(path, ", ".join(variables[:3])))
     graph, notes = _import(definition, path)
-    return _finish(graph, v1.Session(graph=graph), endpoints.of_graph(graph, x, y), notes)
+    found = endpoints.of_graph(graph, x, y)
+    _refuse_running(path, definition, found)
+    return _finish(graph, v1.Session(graph=graph), found, notes)
 
 
 def _import(definition, path):
+    _refuse_unbelievable(path, definition)
     notes = _drop_foreign_gradients(definition)
     graph = tf.Graph()
     try:
@@ -150,8 +154,10 @@ def _drop_foreign_gradients(definition):
     dropped = {}
     for nodes in [definition.node] + [function.node_def for function in definition.library.function]:
         for node in nodes:
-            name = node.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.attr else None
-            if name is not None and (name.startswith("CustomGradient-") or not _tf.is_registered(name)):
+            if "_gradient_op_type" not in node.attr:
+                continue
+            name = node.attr["_gradient_op_type"].s.decode("utf-8", "replace")
+            if name.startswith("CustomGradient-") or not _tf.is_registered(name):
                 del node.attr["_gradient_op_type"]
                 kind = "A tf.custom_gradient" if name.startswith("CustomGradient-") else repr(name)
                 dropped.setdefault(kind, []).append(node.name)
@@ -173,6 +179,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     meta = v1.MetaGraphDef()
     if not _read(meta, prefix + ".meta") or not meta.graph_def.node:
         raise SaliencyError("{}.meta is not a meta graph.".format(prefix))
+    _refuse_unbelievable(prefix + ".meta", meta.graph_def)
     _refuse_outside(prefix + ".meta", meta.graph_def, [meta.saver_def.restore_op_name])
     notes = _drop_foreign_gradients(meta.graph_def)
     graph = tf.Graph()
@@ -183,6 +190,7 @@ def _from_meta_graph(path, x, y, checkpoint):
         raise SaliencyError("TensorFlow {} cannot read the graph of {}.meta: {}.".format(
             tf.__version__, prefix, reason(error))) from None
     found = endpoints.of_graph(graph, x, y)
+    _refuse_running(path, meta.graph_def, found)
     session = v1.Session(graph=graph)
     try:
         with graph.as_default():
@@ -207,7 +215,8 @@ def _from_saved_model(path, x, y, wanted, tags):
     signatures = {name: signature for name, signature in meta.signature_def.items()
                   if not name.startswith("__saved_")}
     key = _signature(path, signatures, wanted)
-    _refuse_outside(path, meta.graph_def, *_run_by_loading(meta))
+    _refuse_unbelievable(path, meta.graph_def)
+    _refuse_outside(path, meta.graph_def, *run_by_loading(meta))
     if hasattr(meta, "object_graph_def") and meta.object_graph_def.nodes:
         return _from_object_saved_model(path, meta, key, x, y)
     graph = tf.Graph()
@@ -227,27 +236,8 @@ def _from_saved_model(path, x, y, wanted, tags):
         inputs, outputs = [[graph.get_tensor_by_name(info.name) for _, info in sorted(infos.items()) if info.name]
                            for infos in (signatures[key].inputs, signatures[key].outputs)]
         found = endpoints.of_lists(graph, inputs, outputs, x, y)
+    _refuse_running(path, meta.graph_def, found)
     return _finish(graph, session, found, notes)
-
-
-def _run_by_loading(meta):
-    """(operations, functions) that TensorFlow runs when it loads one graph of a SavedModel."""
-    operations = [meta.saver_def.restore_op_name]
-    for key in ("saved_model_main_op", "legacy_init_op"):
-        operations += meta.collection_def[key].node_list.value if key in meta.collection_def else ()
-    for key, signature in meta.signature_def.items():
-        if key.startswith("__saved_"):
-            operations += [info.name for info in signature.outputs.values()]
-    functions = []
-    nodes = meta.object_graph_def.nodes if hasattr(meta, "object_graph_def") else ()
-    for node in nodes:
-        for child in node.children:
-            if child.local_name in _INITIALIZERS and child.node_id < len(nodes):
-                functions += nodes[child.node_id].function.concrete_functions
-        for saveable in getattr(node, "saveable_objects", {}).values():
-            if saveable.restore_function < len(nodes):
-                functions += nodes[saveable.restore_function].function.concrete_functions
-    return operations, functions
 
 
 def _with_tags(path, metas, tags):
@@ -282,7 +272,7 @@ def _from_object_saved_model(path, meta, key, x, y):
         if key is None:
             raise SaliencyError("The SavedModel {} has no signature, so nothing says what its input is: save it with "
                                 "signatures=.".format(path))
-        return _from_function(loaded.signatures[key], x, y)
+        return _from_function(loaded.signatures[key], x, y, path)
 
 
 # --- Keras models, and traced functions ------------------------------------------------------------------
@@ -297,7 +287,7 @@ def _from_keras_file(path, x, y):
         except Exception as error:   # Keras raises of every kind: ValueError, TypeError, OSError, KeyError, its own
             raise SaliencyError("Keras of TensorFlow {} cannot load {}: {}.{}".format(
                 tf.__version__, path, reason(error), _keras_hint(path))) from None
-        return _from_function(_traced(model), x, y)
+        return _from_function(_traced(model), x, y, path)
 
 
 def _keras_hint(path):
@@ -343,7 +333,7 @@ def _traced(model):
         return tf.function(call, autograph=False).get_concrete_function(*specs)
 
 
-def _from_function(function, x, y):
+def _from_function(function, x, y, path=None):
     with _tf.eager():
         try:
             frozen = _tf.freeze(function)
@@ -353,11 +343,14 @@ def _from_function(function, x, y):
                 "Session.".format(tf.__version__, reason(error))) from None
     inputs = [tensor.name for tensor in frozen.inputs]
     outputs = [tensor.name for tensor in frozen.outputs]
-    graph, notes = _import(frozen.graph.as_graph_def(), "the model")
+    definition = frozen.graph.as_graph_def()
+    graph, notes = _import(definition, "the model")
     for name, tensor in zip(inputs, frozen.inputs):
         graph.get_tensor_by_name(name).set_shape(tensor.shape)
     found = endpoints.of_lists(graph, [graph.get_tensor_by_name(name) for name in inputs],
                                [graph.get_tensor_by_name(name) for name in outputs], x, y)
+    if path is not None:
+        _refuse_running(path, definition, found)
     return _finish(graph, v1.Session(graph=graph), found, notes)
 
 
@@ -368,12 +361,28 @@ def _finish(graph, session, found, notes, keep_open=False):
     return Model(graph, session, x, y, notes + more, keep_open)
 
 
+def _refuse_unbelievable(path, definition):
+    problem = unbelievable(definition)
+    if problem:
+        raise SaliencyError("{} is damaged: {}.".format(path, problem))
+
+
 def _refuse_outside(path, definition, names, functions=()):
     found = reaching_outside(definition, names, functions)
     if found is not None:
         raise SaliencyError(
             "Loading {} would run the operation {!r} (type {}), which reaches outside of TensorFlow: to restore "
             "variables and fill tables needs none of that kind.".format(path, *found))
+
+
+def _refuse_running(path, definition, found):
+    x, y, _ = found
+    outside = reaching_outside(definition, [y.name], fed=[x.name])
+    if outside is not None:
+        raise SaliencyError(
+            "Computing {} of {} would run the operation {!r} (type {}), which reaches outside of TensorFlow, and a "
+            "file is not trusted with that: if you trust it, import the graph yourself, and give a method its y and "
+            "x.".format(y.name, path, *outside))
 
 
 def _read(message, path):
@@ -384,8 +393,6 @@ def _read(message, path):
         warnings.simplefilter("ignore", RuntimeWarning)    # older protobuf, on data that ends early
         try:
             message.ParseFromString(data)
-        except Exception as error:
-            if type(error).__name__ != "DecodeError":      # google.protobuf.message's
-                raise
+        except _tf.DecodeError:
             return False
     return True

@@ -182,6 +182,78 @@ def test_what_cannot_be_loaded(tmp_path, name, content, capsys):
     assert len(lines) == 1 and lines[0].startswith("graphgrad: {} cannot be loaded: ".format(shown)), lines
 
 
+def writing(x, how):
+    """x, whose operation is run after a file PWNED is written; in the graph, or in a function."""
+    def write():
+        with tf.control_dependencies([tf.io.write_file("PWNED", "x")]):
+            return tf.identity(x)
+    return write() if how == "graph" else tensorflow.function(write)()
+
+
+def record_of_y(path):
+    """A recording of y = 2 * x."""
+    with tf.Graph().as_default(), Recorder() as recorder, tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        session.run(tf.multiply(x, 2.0, name="y"), {x: np.float32([1, 2])})
+    recorder.save(path)
+
+
+@pytest.mark.parametrize("how", ["graph", "function"])
+@pytest.mark.parametrize("kind", ["frozen.pb", "graph.pbtxt", "model.ckpt", "saved"])
+def test_files_that_would_write_files(tmp_path, kind, how, monkeypatch, capsys):
+    """Refused before anything is run; one that does so only to make what is fed is compared."""
+    monkeypatch.chdir(tmp_path)
+    record_of_y("old.npz")
+    for evil in (True, False):
+        path = "evil-" + kind if evil else kind
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            made = tf.constant([5.0, 5.0]) if evil else writing(tf.constant([5.0, 5.0]), how)
+            x = tf.placeholder_with_default(made, [2], name="x")
+            v = tf.get_variable("v", initializer=2.0, use_resource=False)
+            y = tf.multiply(writing(x, how) if evil else x, v, name="y")
+            session.run(tf.global_variables_initializer())
+            if kind == "saved":
+                tf.saved_model.simple_save(session, path, {"x": x}, {"y": y})
+            elif kind == "model.ckpt":
+                tf.train.Saver().save(session, str(tmp_path / path))
+            else:
+                constant = tf.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+                tf.train.write_graph(constant, ".", path, as_text=kind.endswith("txt"))
+        assert main(["compare", path, "old.npz"]) == (2 if evil else 0)
+        if evil:
+            assert capsys.readouterr().err.splitlines()[-1].startswith(
+                "graphgrad: To compare {} would run its operation".format(path))
+        assert not os.path.exists("PWNED")
+
+
+@pytest.mark.parametrize("kind", ["model.ckpt", "saved"])
+def test_files_that_would_write_files_when_they_are_loaded(tmp_path, kind, monkeypatch, capsys):
+    """The operation that restores a meta graph, and the main_op of a SavedModel, are the file's own choice."""
+    monkeypatch.chdir(tmp_path)
+    record_of_y("old.npz")
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        y = tf.multiply(x, tf.get_variable("v", initializer=2.0, use_resource=False), name="y")
+        session.run(tf.global_variables_initializer())
+        if kind == "saved":
+            builder = tf.saved_model.Builder("saved")
+            signature = tf.saved_model.predict_signature_def({"x": x}, {"y": y})
+            builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature},
+                                                 main_op=tf.group(tf.io.write_file("PWNED", "x")))
+            builder.save()
+        else:
+            saver = tf.train.Saver()
+            saver.save(session, str(tmp_path / kind))
+            with tf.control_dependencies([tf.io.write_file("PWNED", "x")]):
+                both = tf.group(graph.get_operation_by_name(saver.saver_def.restore_op_name), name="both")
+            definition = saver.saver_def
+            definition.restore_op_name = both.name
+            tf.train.export_meta_graph(kind + ".meta", saver_def=definition)
+    assert main(["compare", kind, "old.npz"]) == 2
+    assert "(type WriteFile), which reaches outside of TensorFlow" in capsys.readouterr().err
+    assert not os.path.exists("PWNED")
+
+
 def test_the_command(capsys):
     """As a user calls it."""
     assert main(["compare", os.path.join(FOLDER, "frozen.pb"), os.path.join(RECORDINGS, "artefacts.npz")]) == 0

@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import tensorflow
 
 import graphgrad as gg
 from graphgrad.golden import GoldenTestCase, load
+from graphgrad.golden.files import report, write
 
 tf = tensorflow.compat.v1
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
@@ -150,3 +152,18 @@ def test_tensors_of_a_graph_need_a_session():
             gg.assert_matches({"x": x}, {"x": ONE})
         with tf.Session():
             gg.assert_matches({"x": x, "gradient": tf.gradients(x, [tf.constant(0.0)])[0]}, {"x": ONE, "gradient": None})
+
+
+@pytest.mark.parametrize("value", [1.0, 2.0])
+def test_several_processes_check_one_golden_file(tmp_path, value):
+    """Each is told what it has, not that a file of another's is gone; one obtained file is left, and only of what differs."""
+    path = str(tmp_path / "kept.npz")
+    write(path, {"y": np.float32(1.0)})
+
+    def same(_):
+        return [report(path, {"y": np.float32(value)}).verdict for _ in range(10)]
+
+    with ThreadPoolExecutor(8) as pool:
+        told = sum(pool.map(same, range(8)), [])
+    assert told == ["same" if value == 1.0 else "differs"] * 80
+    assert sorted(os.listdir(str(tmp_path))) == ["kept.npz"] + ["kept.obtained.npz"] * (value == 2.0)

@@ -12,7 +12,7 @@ import numpy as np
 import programs
 import pytest
 from conftest import TF1, tf
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, reject, settings
 from hypothesis import strategies as st
 from programs import tensorflow
 from record_programs import NAMES, results_of
@@ -36,9 +36,9 @@ def seeded(examples):
 
 
 @st.composite
-def random_programs(draw):
+def random_programs(draw, control=programs.CONTROL):
     """Programs of 5 to 60 steps."""
-    return programs.draw(lambda n: draw(st.integers(0, n - 1)), draw(st.sampled_from(programs.SIZES)))
+    return programs.draw(lambda n: draw(st.integers(0, n - 1)), draw(st.sampled_from(programs.SIZES)), control=control)
 
 
 def same_bits(one, other):
@@ -147,24 +147,40 @@ RULES = dict(zip(["Atan", "Cos", "Elu", "Erf", "LeakyRelu", "Relu", "Relu6", "Se
                  [_scaled, _cubed, _of_output, _of_input] * 3))
 
 
+#: TensorFlow's own gradients of the types under _scaled, of the input x and the output y.
+OWN = {
+    "Atan": lambda x, y, grad: grad / (1 + x * x),
+    "LeakyRelu": lambda x, y, grad: tf.raw_ops.LeakyReluGrad(gradients=grad, features=x),
+    "Sigmoid": lambda x, y, grad: grad * y * (1 - y),
+}
+
+
 def by_custom_gradient(kind, rule):
-    """An operation spelled with tf.custom_gradient and a gradient written out again, without graphgrad."""
+    """An operation spelled with tf.custom_gradient and a gradient written out again, without graphgrad.
+
+    The output in the gradient is what came out of tf.custom_gradient, not of the operation in it: as of
+    ``op.outputs``, its own gradient is the overridden one again.
+    """
     operation = programs.SINGLE[kind]
 
     def backward(x, y, grad):
         if rule is _scaled:
-            inner = tf.identity(x)
-            return 3 * tf.gradients(operation(inner), inner, grad)[0]
+            return 3 * OWN[kind](x, y, grad)
         if rule is _cubed:
             return grad * grad * grad
         return grad * y if rule is _of_output else grad + tf.sin(x)
 
-    @tf.custom_gradient
-    def spelled(x):
-        y = operation(x)
-        return y, lambda grad: backward(x, y, grad)
+    def build(x):
+        outputs = []
 
-    return spelled
+        @tf.custom_gradient
+        def spelled(x):
+            return operation(x), lambda grad: backward(x, outputs[0], grad)
+
+        outputs.append(spelled(x))
+        return outputs[0]
+
+    return build
 
 
 @CONTROL_FLOW
@@ -217,6 +233,52 @@ def test_three_forms_and_tf_custom_gradient_agree(version, program):
         assert close(inside, came[3])
     for form in came + apart:
         assert same_bits(form[:2], plain[:2])   # the forward
+
+
+def second_gradients(built):
+    """Of sums of sines of the gradients of a program: what every part of the gradient has a part in."""
+    first = [gradient for gradient in programs.gradients(built) if gradient is not None]
+    with warnings.catch_warnings():   # of tf.gather
+        warnings.filterwarnings("ignore", "Converting sparse IndexedSlices to a dense Tensor of unknown shape")
+        came = tf.gradients([tf.sin(gradient) for gradient in first], built.xs)
+    return [tf.zeros(programs.SHAPE) if gradient is None else tf.convert_to_tensor(gradient) for gradient in came]
+
+
+#: Each rule on an input and each on an output of another, as far as numbers of such rules stay small.
+EACH = {"dtype": "float32", "steps": [[kind, place] for place, kind in enumerate(sorted(RULES))]
+        + [[kind, 3] for kind in sorted(RULES)]}
+
+
+@CONTROL_FLOW
+@seeded(2)
+@example(program=EACH)
+@given(program=random_programs(control=("cond", "switch")))   # loops have no second gradient in every TensorFlow
+def test_the_gradient_of_an_overridden_gradient_is_that_of_tf_custom_gradient(version, program):
+    """In the second order the gradient that was put in is differentiated, and where it holds the output, that again by its rule."""
+    if TF1 or version == 1:   # TensorFlow has no value for such gradients of its own map in branches of control flow v1
+        steps = [step for step in program["steps"] if step[0] not in programs.CONTROL]
+        program = {"dtype": "float32", "steps": steps or [["Relu", 0]]}
+    kinds = programs.kinds(program["steps"]) & set(RULES)
+    if not kinds:
+        program["steps"].append(["Relu", 0])
+        kinds = {"Relu"}
+    override = gg.override_gradients({kind: RULES[kind] for kind in sorted(kinds)}, require="any")
+    with programs.control_flow(version), tf.Graph().as_default() as graph:
+        plain = programs.build(program)
+        xs = plain.xs
+        try:
+            second_gradients(plain)
+        except LookupError:   # TensorFlow has none, of Softsign for one
+            reject()
+        with override:
+            inside = programs.Built(graph, xs, programs.evaluate(program, xs))
+        called = programs.Built(graph, xs, override(lambda *xs: programs.evaluate(program, xs))(*xs))
+        written = {kind: by_custom_gradient(kind, RULES[kind]) for kind in kinds}
+        spelled = programs.Built(graph, xs, programs.evaluate(program, xs, written))
+        forms = [second_gradients(built) for built in (inside, called, spelled)]
+        came = programs.run(graph, sum(forms, []), program)
+    assert same_bits(came[3:6], came[:3])
+    assert close(came[:3], came[6:])
 
 
 # Scopes.
