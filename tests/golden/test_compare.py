@@ -163,7 +163,7 @@ def test_the_table_says_what_happened(tmp_path):
     meta = {"overrides": [{"op_type": "Relu", "tag": "GuidedRelu", "tagged": 3, "differentiated": 2}]}
     lines = suite_table([Row("a.py", "same", meta, result), Row("b.py", "failed")]).splitlines()
     assert [line.split("  ") for line in lines[2:]] and lines[2].split() == [
-        "a.py", "Relu", "->", "GuidedRelu", "2", "of", "3", "0", "(bit", "for", "bit)", "same"]
+        "a.py", "Relu", "->", "GuidedRelu", "2", "of", "3", "0", "(the", "same", "values)", "same"]
     assert lines[3].split() == ["b.py", "none", "-", "-", "failed"]
 
 
