@@ -201,14 +201,18 @@ class Recorder(object):
 
         return run
 
+    def _record_call(self, frame, fetches, feed_dict, result):
+        # Unless TensorFlow itself made the call, from that frame.
+        if not self._is_off() and not self._called_by_tensorflow(frame):
+            with self._lock:
+                self._record(fetches, feed_dict, result)
+
     def _recording_monitored_run(self, original):
         recorder = self
 
         def run(session, fetches, feed_dict=None, options=None, run_metadata=None):
             result = original(session, fetches, feed_dict, options, run_metadata)
-            if not recorder._is_off() and not recorder._called_by_tensorflow(sys._getframe(1)):
-                with recorder._lock:
-                    recorder._record(fetches, feed_dict, result)
+            recorder._record_call(sys._getframe(1), fetches, feed_dict, result)
             return result
 
         return run
@@ -228,9 +232,7 @@ class Recorder(object):
 
         def partial_run(session, handle, fetches, feed_dict=None):
             result = original(session, handle, fetches, feed_dict)
-            if not recorder._is_off() and not recorder._called_by_tensorflow(sys._getframe(1)):
-                with recorder._lock:
-                    recorder._record(fetches, feed_dict, result)
+            recorder._record_call(sys._getframe(1), fetches, feed_dict, result)
             return result
 
         return partial_run

@@ -18,7 +18,7 @@ import graphgrad as gg
 from graphgrad import _tf, blocks, registry
 
 THREADS = 16
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from graphgrad import _tf, cli
 from graphgrad.golden import load
 from graphgrad.golden.files import write
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOME = os.path.dirname(os.path.abspath(gg.__file__))
 DIGITS = os.path.join(ROOT, "legacy_examples", "digits")
 

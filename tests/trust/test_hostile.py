@@ -20,7 +20,7 @@ from graphgrad.effects import reaching_outside
 from graphgrad.saliency.headers import declared_pixels
 from graphgrad.untrusted import UNREADABLE, read_array
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = os.path.join(ROOT, "tests", "golden", "recordings", "everything_1.15.5.npz")
 FROZEN = os.path.join(ROOT, "legacy_examples", "digits", "frozen.pb")
 #: Few enough to stay within seconds, on each TensorFlow; the same ones each time.

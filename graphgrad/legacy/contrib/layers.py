@@ -301,6 +301,13 @@ def relu6(*args, **kwargs):
     return fully_connected(*args, **dict({"activation_fn": tf.nn.relu6}, **kwargs))
 
 
+def _channels(inputs, data_format):
+    """(rank of the inputs, axis of their channels, number of channels)."""
+    shape = inputs.get_shape().as_list()
+    axis = 1 if data_format.startswith("NC") else len(shape) - 1
+    return len(shape), axis, shape[axis]
+
+
 @add_arg_scope
 def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None,
                param_initializers=None, param_regularizers=None, updates_collections=tf.GraphKeys.UPDATE_OPS,
@@ -318,9 +325,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     regularizers = dict(param_regularizers or {})
     with tf.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
-        rank = inputs.get_shape().ndims
-        axis = 1 if data_format.startswith("NC") else rank - 1
-        channels = inputs.get_shape().as_list()[axis]
+        rank, axis, channels = _channels(inputs, data_format)
         dtype = inputs.dtype.base_dtype if inputs.dtype.base_dtype != tf.float16 else tf.float32
         flat = inputs
         as_pictures = rank == 2 and fused in (None, True)   # contrib fuses these too, as pictures of one pixel
@@ -386,9 +391,7 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-06, activation_fn=
     how = dict(param_initializers or {})
     with tf.variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
-        rank = inputs.get_shape().ndims
-        axis = 1 if data_format.startswith("NC") else rank - 1
-        channels = inputs.get_shape().as_list()[axis]
+        rank, axis, channels = _channels(inputs, data_format)
         spread = [1 if i != axis else channels for i in range(rank)]
         dtype = inputs.dtype.base_dtype
         beta = gamma = None
