@@ -358,20 +358,21 @@ def pytest_regressions():
     def kept(check):
         def side(doubles):
             values = np.random.RandomState(0).rand(doubles)
-            temporary = tempfile.TemporaryDirectory()
-            checked = functools.partial(check, pathlib.Path(temporary.name))
+            checked = functools.partial(check, tempfile.TemporaryDirectory())
             yield GIVEN
-            refused(checked, values)
+            assert refused(checked, values)   # there was no file
             yield SET_UP
-            yield functools.partial(checked, values), lambda: [[refused(checked, values), refused(checked, values + 1e-3)]]
+            assert refused(checked, values + 1e-3) and not refused(checked, values)
+            yield functools.partial(checked, values), lambda: []
 
         return side
 
     def ours(folder, values):
-        files.check(str(folder / "numbers.npz"), {"values": values})
+        files.check(os.path.join(folder.name, "numbers.npz"), {"values": values})
 
     def theirs(folder, values):
-        fixture(folder, folder, request).check({"values": values}, basename="numbers")
+        path = pathlib.Path(folder.name)
+        fixture(path, path, request).check({"values": values}, basename="numbers")
 
     return Comparison("pytest-regressions", "doubles", DOUBLES, kept(ours), kept(theirs))
 
