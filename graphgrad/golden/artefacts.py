@@ -7,6 +7,7 @@ import importlib
 import os
 import tempfile
 
+import numpy as np
 import tensorflow
 
 from .. import _tf
@@ -85,6 +86,8 @@ def _run_graph(path, old, mapping, py_funcs):
     if names.missing:
         notes.append("{} recorded tensors are not in the graph, the first of them {}; give its name with --map".format(
             len(names.missing), sorted(names.missing)[0]))
+    if names.unfed:
+        notes.append("{} runs are left out: the recording has not the whole of what they were fed".format(names.unfed))
     if not new.compared:
         raise UsageError("{} has none of the tensors of {}, so there is nothing to compare.".format(path, old.path))
     return new, notes
@@ -98,14 +101,25 @@ def _run(session, run, old, new, names, has_values):
     tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
     operations = [] if has_values else [
         names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
-    feeds = {names.tensor(entry["name"]): old.array(entry["key"]) for entry in run["feeds"] if "key" in entry}
-    if None in tensors or None in operations or None in feeds or not all(
+    feeds = {names.tensor(entry["name"]): _fed(entry, old) for entry in run["feeds"]}
+    unfed = any(value is None for value in feeds.values())
+    names.unfed += unfed
+    if unfed or None in tensors or None in operations or None in feeds or not all(
             entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
         new.skip_run(run)
         return
     values = iter(session.run([tensors, operations], feeds)[0])
     new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values)) for entry in run["fetches"]],
                 run["feeds"], old)
+
+
+def _fed(entry, old):
+    """What was fed; None where the recording has it in parts, sampled, or as text that stands for other bytes."""
+    if entry["kind"] == "array":
+        return old.array(entry["key"])
+    if entry["kind"] == "strings" and not any("\\x" in text for text in entry["values"]):
+        return np.array(entry["values"], object).reshape(entry["shape"])
+    return None
 
 
 class _Names:
@@ -117,6 +131,7 @@ class _Names:
         self._operations = [op.name for op in graph.get_operations()]
         self._there = set(self._operations)
         self.missing = set()
+        self.unfed = 0   # runs whose feeds the recording does not keep so that they can be fed again
 
     def operation(self, name):
         """The operation of that name; None if there is none."""

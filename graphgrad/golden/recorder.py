@@ -124,7 +124,7 @@ class Recorder(object):
         if self.keep_values:
             self._patch(base, "partial_run_setup", self._recording_partial_setup)
             self._patch(base, "partial_run", self._recording_partial_run)
-            if hasattr(base, "make_callable"):   # since TF 1.2
+            if hasattr(base, "make_callable"):   # since TF 1.2; pragma: no branch (before it)
                 self._patch(base, "make_callable", self._recording_make_callable)
             self._patch(base, "close", self._recording_close)
             monitored = getattr(monitored_session, "_MonitoredSession", monitored_session.MonitoredSession)
@@ -372,7 +372,7 @@ class Recorder(object):
             state = self._sessions[session] = _SessionState(self._session_count)
             self._session_count += 1
             config = getattr(session, "_config", None)
-            if config is not None:
+            if config is not None:   # pragma: no branch (TF before 1.15 keeps None)
                 threads = [config.inter_op_parallelism_threads, config.intra_op_parallelism_threads]
                 self.meta.setdefault("session_threads", threads)
         if not self._recent or self._recent[-1] is not session:
@@ -615,7 +615,7 @@ class Archive(object):
         os.umask(mask)
         os.chmod(self.temporary, 0o666 & ~mask)
         if os.name == "nt" and os.path.exists(path):
-            os.remove(path)
+            os.remove(path)   # pragma: no cover (Windows)
         os.rename(self.temporary, path)
 
     def _copy_to(self, folder):
@@ -685,10 +685,12 @@ def _entries(part):
             packed, _, name_size, extra_size = struct.unpack("<IIHH", header[18:30])
             name = stream.read(name_size).decode("utf-8")
             extra = stream.read(extra_size)
+            if len(extra) < extra_size:
+                return
             if packed == 0xFFFFFFFF:   # zip64
                 packed, = struct.unpack("<Q", extra[12:20])
             content = stream.read(packed)
-            if len(content) < packed:
+            if len(content) < packed or not packed:   # its size is written last
                 return
             yield name[:-len(".npy")], zlib.decompress(content, -15) if method == zipfile.ZIP_DEFLATED else content
 
@@ -835,9 +837,9 @@ def _sha256(path):
 def _machine():
     """Python, numpy, and what of the processor decides how sums are rounded."""
     flags = set()
-    if os.path.exists("/proc/cpuinfo"):
+    if os.path.exists("/proc/cpuinfo"):   # pragma: no branch (other systems than Linux)
         with io.open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            for line in stream:
+            for line in stream:   # pragma: no branch (a processor without flags)
                 if line.startswith(("flags", "Features")):
                     flags = set(line.split(":", 1)[1].split())
                     break
@@ -888,7 +890,7 @@ def record(path, script, body, before=None, **options):
     except (IOError, OSError) as error:
         _say("{0} cannot be written: {1}.".format(path, error.strerror))
         return 2
-    if not hasattr(os, "fork"):
+    if not hasattr(os, "fork"):   # pragma: no cover (Windows)
         return _record_here(part, path, script, body, before, options)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -906,7 +908,7 @@ def _wait(child, part, path, script):
         try:
             _, status = os.waitpid(child, 0)
             break
-        except OSError as error:   # Python 2.7 does not wait on after a signal
+        except OSError as error:   # pragma: no cover (Python 2.7 does not wait on after a signal)
             if error.errno != errno.EINTR:
                 raise
     signal.signal(signal.SIGINT, ignored)

@@ -151,21 +151,13 @@ def _drop_foreign_gradients(definition):
     for nodes in [definition.node] + [function.node_def for function in definition.library.function]:
         for node in nodes:
             name = node.attr["_gradient_op_type"].s.decode() if "_gradient_op_type" in node.attr else None
-            if name is not None and (name.startswith("CustomGradient-") or not _is_registered(name)):
+            if name is not None and (name.startswith("CustomGradient-") or not _tf.is_registered(name)):
                 del node.attr["_gradient_op_type"]
                 kind = "A tf.custom_gradient" if name.startswith("CustomGradient-") else repr(name)
                 dropped.setdefault(kind, []).append(node.name)
     return ["{} as the gradient of {} operations ({}) is not in the model: they have the ordinary gradient of what "
             "they compute.".format(kind, len(names), ", ".join(names[:3]) + (", ..." if len(names) > 3 else ""))
             for kind, names in dropped.items()]
-
-
-def _is_registered(name):
-    try:
-        _tf.registered_gradient(name)
-    except KeyError:
-        return False
-    return True
 
 
 # --- Meta graphs with a checkpoint ---------------------------------------------------------------------

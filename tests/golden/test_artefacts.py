@@ -47,6 +47,48 @@ def test_a_checkpoint_alone(old, tmp_path):
     assert report.verdict == "same" and [one.where for one in report.comparison.tensors] == ["final value of w:0"]
 
 
+def test_a_checkpoint_alone_that_cannot_be_compared(old, tmp_path):
+    """Damaged, or of another model: one sentence with its name."""
+    folder = copied(tmp_path)
+    os.remove(os.path.join(folder, "model.ckpt.meta"))
+    other = os.path.join(folder, "other.ckpt")
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.get_variable("other", initializer=1.0, use_resource=False)
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, other, write_meta_graph=False)
+    with pytest.raises(gg.GraphGradError, match="other.ckpt has none of the variables of .*artefacts.npz, so there is nothing"):
+        compare_artefact(other, old)
+    with open(os.path.join(folder, "model.ckpt.index"), "wb") as stream:
+        stream.write(b"no table of TensorFlow's")
+    with pytest.raises(gg.GraphGradError, match="model.ckpt cannot be read as a checkpoint: "):
+        compare_artefact(os.path.join(folder, "model.ckpt"), old)
+
+
+def test_a_meta_without_values(tmp_path, monkeypatch):
+    """The chance of then makes its variables; text is fed as numbers are; runs that --every left out are left out."""
+    monkeypatch.chdir(tmp_path)
+    with tf.Graph().as_default(), Recorder(every=2, max_bytes=1000) as recorder, tf.Session() as session:
+        tf.set_random_seed(3)
+        w = tf.get_variable("w", [3], initializer=tf.random_normal_initializer(), use_resource=False)
+        word = tf.placeholder_with_default(["default"], [1], name="word")
+        many = tf.placeholder(tf.float64, [2000], name="many")
+        y = tf.string_join([word, tf.reduce_join(tf.as_string(w))], name="y")
+        session.run(w.initializer)
+        session.run(y, {word: ["left out "]})
+        session.run([y, w], {word: ["kept "]})
+        session.run(y, {word: ["left out "]})
+        for fed in ({word: [b"\xff"]}, {many: np.ones(2000)}):
+            session.run(y, fed)
+            session.run(y, fed)
+        tf.train.export_meta_graph("model.meta")
+    recorder.save("old.npz")
+    with load("old.npz") as old:
+        report = compare_artefact("model.meta", old)
+        assert report.verdict == "same" and report.comparison.compared == 2, report.text()
+        assert [one.where for one in report.comparison.tensors] == ["run 2, y:0", "run 2, w:0"]
+        assert "2 runs are left out: the recording has not the whole of what they were fed" in report.comparison.notes
+
+
 def test_another_model_differs(old, tmp_path):
     """Other weights are found, with a factor that is exact."""
     folder = copied(tmp_path)
@@ -73,6 +115,21 @@ def test_names_that_changed(old, tmp_path):
         compare_artefact(path, old)
     names = {name: "net/of/theirs/" + name for name in ("x:0", "y:0", "dx:0")}
     assert compare_artefact(path, old, mapping=names).verdict == "same"
+
+
+def test_a_prefix_more(tmp_path, monkeypatch):
+    """What Keras calls model/dense/y is found for dense/y."""
+    monkeypatch.chdir(tmp_path)
+    with tf.Graph().as_default() as graph, Recorder() as recorder, tf.Session() as session:
+        tf.square(3.0, name="dense/y")
+        session.run("dense/y:0")
+    recorder.save("old.npz")
+    with tf.Graph().as_default() as prefixed:
+        tf.import_graph_def(graph.as_graph_def(), name="model")
+        tf.train.write_graph(prefixed, ".", "prefixed.pb", as_text=False)
+    with load("old.npz") as old:
+        report = compare_artefact("prefixed.pb", old)
+        assert report.verdict == "same" and report.comparison.compared == 1, report.text()
 
 
 def twice(x):

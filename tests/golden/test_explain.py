@@ -56,6 +56,7 @@ def test_nothing_is_made_up(tmp_path):
     assert reasons(tmp_path, other, VALUES) == []
     assert reasons(tmp_path, VALUES + 1, VALUES) == []
     assert reasons(tmp_path, np.where(VALUES > 2, np.nan, VALUES), VALUES) == []
+    assert reasons(tmp_path, np.where(VALUES > 2, np.nan, -VALUES), np.where(VALUES > 2, np.nan, VALUES)) == []
 
 
 def test_rounding(tmp_path):
@@ -72,6 +73,9 @@ def test_rounding(tmp_path):
     knob = sentence.split("--tolerance ")[1].strip("'")
     from graphgrad.golden.tolerances import parse
     assert compare(*pair, tolerances=parse([knob])).same
+    for key, text in (("threads", "with another number of threads"), ("cpu_flags", "on another processor")):
+        pair[0].meta[key] = "another"
+        assert "grown over the operations, {}: if so".format(text) in Report("s.py", compare(*pair), *pair).reasons[0]
 
 
 def built(tmp_path, name, build, *, seed=None):
@@ -172,6 +176,28 @@ def test_another_stream(tmp_path):
     assert "has the seeds (1, " in sentences[0] and " now, (2, " in sentences[0]
 
 
+def test_what_was_random_then(tmp_path):
+    """A value that was drawn, and is the same each time now."""
+    def build(make):
+        return lambda: ([tf.multiply(make([3]), 2.0, name="y")], None)
+
+    _, sentences = explained(tmp_path, build(tf.ones), build(tf.random_normal), seed=1)
+    assert sentences[0] == "y:0 was drawn then and is not random now"
+
+
+def test_a_factor_in_a_variable(tmp_path):
+    """Told without a meaning: nothing was fed when it was initialised."""
+    def build(value):
+        def made():
+            tf.get_variable("v", initializer=tf.constant([1.0, -3.0]) * value, use_resource=False)
+            return [tf.constant(0.0)], None
+        return made
+
+    result, sentences = explained(tmp_path, build(32.0), build(1.0))
+    assert result.differences[0].where == "initial value of v:0"
+    assert sentences == ["v:0 is 32 times what it was, exactly"]
+
+
 def test_the_first_in_the_order_of_the_graph_is_named(tmp_path):
     """Not the first in the order of the fetches."""
     def build(factor):
@@ -202,6 +228,13 @@ def test_text_is_one_screen(report):
     assert len(lines) == 4
 
 
+def test_more_than_a_screen_is_counted(tmp_path):
+    """Five differences are shown, of the others their number."""
+    pair = [recording(tmp_path, name, [("y{}:0".format(number), VALUES + add) for number in range(8)])
+            for name, add in (("new", 1), ("old", 0))]
+    assert Report("s.py", compare(*pair), *pair).text().splitlines()[-1] == "  and 3 more"
+
+
 def test_json_and_junit(report):
     """Both can be read by what reads such things; NaN and infinity are not in the JSON."""
     def refuse(word):
@@ -227,6 +260,16 @@ def test_the_page_stands_by_itself(report):
     assert page.count("data:image/png;base64,") == 9 and page.count("<rect") == 4
     assert "a&lt;b&gt;.py" in page and "a<b>.py" not in page
     assert "http" not in page and "<script" not in page
+
+
+def test_a_page_of_what_cannot_be_drawn(tmp_path):
+    """A script that failed has its text, complex values have bars alone, and no tensors at all have neither."""
+    pair = [recording(tmp_path, name, [("z:0", np.complex64([1 + 2j, 3j]) * sign)]) for name, sign in (("new", 1), ("old", -1))]
+    none = [recording(tmp_path, name, [("train", None)]) for name in ("none_new", "none_old")]
+    page = html_text([Report("z.py", compare(*pair), *pair), Report("gone.py", None, failure="it & died"),
+                      Report("none.py", compare(*none), *none)])
+    assert "it &amp; died" in page and "z:0: 2 of 2 values differ" in page and "none.py" in page
+    assert page.count("<rect") == 1 and "<img" not in page
 
 
 def test_pictures():

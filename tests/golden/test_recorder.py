@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import tensorflow
 
 import graphgrad as gg
 from graphgrad.golden import compare, load
-from graphgrad.golden.recorder import SAMPLES, Recorder, sample_places
+from graphgrad.golden import recorder as recorder_module
+from graphgrad.golden.recorder import SAMPLES, Archive, Recorder, new_part, salvage, sample_places, unrecorded
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -284,6 +286,187 @@ def test_values_of_all_kinds(tmp_path):
         assert [recording.array(part["key"]).tolist() for part in entries[0]["parts"]] == [[1, 2, 3], [0, 2, 2, 3]]
         assert [(entry["dtype"], recording.array(entry["key"]).tolist()) for entry in entries[1:]] == [
             ("float32", 1.0), ("bfloat16", [1.5])]
+
+
+def test_attrs_classes_are_fetched_by_their_fields():
+    """In the order of the class; ``__attrs_attrs__`` is all that TensorFlow looks at, too."""
+    class Field:
+        def __init__(self, name):
+            self.name = name
+
+    class Pair:
+        __attrs_attrs__ = [Field("second"), Field("first")]
+
+        def __init__(self, second, first):
+            self.second, self.first = second, first
+
+    tf = tensorflow.compat.v1
+    with tf.Graph().as_default(), Recorder() as recorder, tf.Session() as session:
+        got = session.run(Pair(tf.constant(2.0, name="b"), tf.constant(1.0, name="a")))
+    entries = recorder._journal[0]["fetches"]
+    assert (got.second, got.first) == (2.0, 1.0) and [entry["name"] for entry in entries] == ["b:0", "a:0"]
+    recorder.discard()
+
+
+def test_unrecorded():
+    """In the block nothing is kept, however a session is run; what a callable computes is kept by where it is called."""
+    tf = tensorflow.compat.v1
+    with tf.Graph().as_default(), Recorder() as recorder, tf.Session() as session:
+        x = tf.placeholder(tf.float32, name="x")
+        y = tf.multiply(x, 2.0, name="y")
+        outside = session.make_callable(y, [x])
+        with unrecorded():
+            inside = session.make_callable(y, [x])
+            with unrecorded():
+                assert session.run(y, {x: 1.0}) == 2.0
+            assert outside(2.0) == 4.0 and inside(3.0) == 6.0
+            handle = session.partial_run_setup([y], [x])
+            assert session.partial_run(handle, y, {x: 4.0}) == 8.0
+            tf.random_normal([1], name="unseeded")
+            with tf.Graph().as_default():
+                tf.train.create_global_step()
+                with tf.train.MonitoredTrainingSession() as monitored:
+                    monitored.run(tf.train.get_global_step())
+        assert recorder.runs == 0 and recorder._seeds == []
+        assert outside(5.0) == 10.0 and recorder.runs == 1
+    recorder.discard()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_overrides_in_loops_are_counted(version):
+    """Those in the bodies of control flow v2 as well; TensorFlow's own tags of custom gradients are none."""
+    tf = tensorflow.compat.v1
+    was_on = tf.control_flow_v2_enabled()
+    (tf.enable_control_flow_v2 if version == 2 else tf.disable_control_flow_v2)()
+    try:
+        with tf.Graph().as_default(), Recorder() as recorder, tf.Session() as session:
+            x = tf.constant([1.0, -2.0])
+            with gg.override_gradients({"Relu": "Identity"}):
+                y = tf.map_fn(lambda row: tf.nn.relu(row), x)
+            z = tf.custom_gradient(lambda v: (tf.identity(v), lambda grad: 3.0 * grad))(y)
+            assert session.run(tf.gradients(z, x)[0]).tolist() == [3.0, 3.0]
+    finally:
+        (tf.enable_control_flow_v2 if was_on else tf.disable_control_flow_v2)()
+        recorder.discard()
+    override, = recorder.meta["overrides"]
+    assert (override["op_type"], override["tag"], override["tagged"]) == ("Relu", "Identity", 1)
+
+
+def test_a_large_graph_is_described_by_its_numbers(monkeypatch):
+    """The histogram and the random operations; not every node."""
+    monkeypatch.setattr(recorder_module, "_MAX_NODES", 2)
+    tf = tensorflow.compat.v1
+    with tf.Graph().as_default(), Recorder() as recorder, tf.Session() as session:
+        tf.set_random_seed(1)
+        session.run([tf.random_uniform([2], seed=4), tf.constant(1.0), tf.constant(2.0)])
+    described, = recorder.meta["graphs"]
+    assert set(described) == {"histogram", "random", "variables"} and described["histogram"]["RandomUniform"] == 1
+    assert [entry[1:] for entry in described["random"]] == [["RandomUniform", 1, 4]]
+    recorder.discard()
+
+
+def test_what_is_upstream_of_a_run():
+    """Each tensor once, also where paths meet; the inside of a loop, which no run can fetch, is left out."""
+    tf = tensorflow.compat.v1
+    was_on = tf.control_flow_v2_enabled()
+    tf.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default(), Recorder(intermediates=0) as recorder, tf.Session() as session:
+            a = tf.square(3.0, name="a")
+            loop = tf.while_loop(lambda i: i < 20.0, lambda i: i + a, [a])
+            assert session.run(tf.add(loop * a, a, name="y")) == 252.0
+            session.run(a)
+    finally:
+        if was_on:
+            tf.enable_control_flow_v2()
+    runs = recorder._journal
+    names = [entry["name"] for entry in runs[0]["fetches"]]
+    assert names[0] == "y:0" and names.count("a:0") == 1 and not any("while/add" in name for name in names)
+    assert runs[0]["intermediates"] == len(names) - 1 and "intermediates" not in runs[1]
+    recorder.discard()
+
+
+def test_what_is_no_variable_is_let_be():
+    """A tensor that a script has put among its variables."""
+    tf = tensorflow.compat.v1
+    with tf.Graph().as_default() as graph, Recorder() as recorder, tf.Session() as session:
+        tf.add_to_collection("variables", tf.constant(1.0))
+        v = tf.get_variable("v", initializer=2.0, use_resource=False)
+        for _ in range(2):   # asked once for each kind of fetch, not each time
+            session.run(v.initializer)
+    assert [entry["name"] for entry in recorder._variables] == ["v:0"] and len(graph.get_operations()) == 5
+    recorder.discard()
+
+
+@pytest.mark.parametrize("chosen", ["0", "1", None])
+def test_whose_rounding_it_is(chosen, monkeypatch):
+    """Whether the kernels are oneDNN's, which TensorFlow 2.5 has and 2.9 takes by default on x86 Linux."""
+    if chosen is None:
+        monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)
+    else:
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", chosen)
+    with Recorder() as recorder:
+        pass
+    version = tuple(int(word) for word in tensorflow.__version__.split(".")[:2])
+    x86 = os.uname().machine == "x86_64" and sys.platform == "linux"
+    assert recorder.meta["onednn"] == (version >= (2, 5) and (chosen == "1" or chosen is None and version >= (2, 9) and x86))
+    recorder.discard()
+
+
+@pytest.mark.parametrize("zip64", [False, True], ids=["small", "beyond 4 GB"])
+def test_a_process_killed_while_it_writes(zip64, tmp_path, monkeypatch):
+    """Cut anywhere, the temporary file gives back the runs that are whole in it, and nothing if there are none.
+
+    zipfile writes the size of an entry last: while an array is being written it says 0.
+    """
+    import zipfile
+    if zip64:   # how an array of more than 4 GB is written
+        monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 64)
+    part, path = new_part(str(tmp_path / "x.npz")), str(tmp_path / "x.npz")
+    recorder = Recorder(archive=Archive(part))
+    recorder._add_json("start", recorder.meta)
+    ends = []
+    for number in range(3):
+        recorder._record(["y:0"], {}, [np.arange(30.0) + number])
+        recorder._flush_journal()
+        ends.append(os.path.getsize(part))
+    with open(part, "rb") as stream:
+        written = stream.read()
+    monkeypatch.undo()
+    cuts = [written[:size] for size in sorted({0, 10, 200, *range(ends[0] - 3, ends[2], 97), *ends})]
+    cuts.append(written[:ends[1] + 14] + 12 * b"\0" + written[ends[1] + 26:ends[2] - 20])
+    if zip64:
+        cuts.append(written[:ends[1] + 35])
+    for left in cuts:
+        whole = sum(end <= len(left) for end in ends)
+        with open(part, "wb") as stream:
+            stream.write(left)
+        assert salvage(part, path, "killed") == (whole > 0), len(left)
+        if whole:
+            with load(path) as recording:
+                assert [recording.array(run["fetches"][0]["key"])[0] for run in recording.runs] == list(range(whole))
+                assert (recording.meta["complete"], recording.meta["error"]) == (False, "killed")
+            os.remove(path)
+        assert os.listdir(str(tmp_path)) == [os.path.basename(part)]
+    recorder.discard()
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    """A line now and then, written over itself; none where nobody watches."""
+    import io
+    tf = tensorflow.compat.v1
+    clock = []
+    monkeypatch.setattr(recorder_module, "time", types.SimpleNamespace(time=lambda: 1.5 * len(clock)))
+    for watched in (True, False):
+        terminal = io.StringIO()
+        terminal.isatty = lambda watched=watched: watched
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with tf.Graph().as_default(), Recorder(progress=True) as recorder, tf.Session() as session:
+            for _ in range(4):
+                clock.append("a second and a half more")
+                session.run(tf.constant(1.0))
+        recorder.discard()
+        assert (terminal.getvalue() == "\r2 runs recorded\r4 runs recorded") if watched else not terminal.getvalue()
 
 
 def test_the_graph_stays_as_the_script_builds_it():

@@ -117,6 +117,40 @@ def test_only_chance_is_replayed(tmp_path):
             assert gg.golden.compare(new, old, mapping={"w:0": "other:0"}).same
 
 
+def test_what_is_chance_and_what_is_not(tmp_path):
+    """Also what a Python function draws; not what a Saver restores, nor a variable that is new or has another shape."""
+    checkpoint = str(tmp_path / "model.ckpt")
+
+    def run(replay=None, restore=False, new=False):
+        with tf.Graph().as_default(), Recorder(replay=replay) as recorder, tf.Session() as session:
+            drawn = tf.py_func(lambda: np.frombuffer(os.urandom(8), np.uint16).astype(np.float32), [], tf.float32)
+            drawn.set_shape([4])
+            tf.get_variable("drawn", initializer=drawn, use_resource=False)
+            tf.get_variable("shape", [3 if new else 2], initializer=tf.random_normal_initializer(), use_resource=False)
+            if new:
+                tf.get_variable("new", [2], initializer=tf.random_normal_initializer(), use_resource=False)
+            saver = tf.train.Saver()
+            if restore:
+                saver.restore(session, checkpoint)
+            else:
+                session.run(tf.global_variables_initializer())
+                saver.save(session, checkpoint, write_meta_graph=False)
+            session.run(tf.constant(0.0))
+        return recorder
+
+    def replayed(recording):
+        return {one["name"][:-2] for one in recording.variables if one.get("replayed")}
+
+    with saved(run(), tmp_path, "old.npz") as old:
+        with saved(run(Replay(old)), tmp_path, "new.npz") as new:
+            assert gg.golden.compare(new, old).same and replayed(new) == {"drawn", "shape"}
+        with saved(run(Replay(old), new=True), tmp_path, "other.npz") as other:
+            assert replayed(other) == {"drawn"}
+        run().discard()   # other values, in the checkpoint
+        with saved(run(Replay(old), restore=True), tmp_path, "restored.npz") as restored:
+            assert replayed(restored) == set() and not gg.golden.compare(restored, old).same
+
+
 def test_generators_are_replayed(tmp_path):
     """A script that seeds neither numpy's nor Python's generator gets the numbers of then."""
     import random
@@ -167,8 +201,9 @@ def test_without_recorded_seeds_operations_are_counted():
         tf.placeholder(tf.float32, [None, 12], name="x")
         tf.placeholder(tf.int64, [None], name="y")
         tf.get_variable("w1", [12, 16], initializer=tf.truncated_normal_initializer(stddev=0.3), use_resource=False)
+        tf.random_uniform([1], seed=11)
     recorder.discard()
-    assert [seed[2:] for seed in recorder._seeds] == [[7, wanted[0]]]
+    assert [seed[2:] for seed in recorder._seeds] == [[7, wanted[0]], [7, 11]]
 
 
 BISECTED = """

@@ -214,6 +214,62 @@ def test_tables_from_arrays(saliency, tmp_path):
     assert got == [[0, -1, -2, -3], [0, 0, 0, 0], [-1, -2, -3, -4]]
 
 
+def test_images_from_arrays(saliency, tmp_path):
+    """Of .npy examples too there is a picture: stretched from least to largest, grey repeated, five channels without one."""
+    colour, grey = np.arange(48.0).reshape(4, 4, 3), np.full((4, 4, 1), 7.0)
+    for name, values in (("colour", colour), ("grey", grey), ("five", np.zeros((4, 4, 5)))):
+        np.save(str(tmp_path / (name + ".npy")), values)
+        model = frozen(tmp_path / "m.pb", [None, 4, 4, values.shape[-1]], sums)
+        out = tmp_path / name
+        assert saliency(model, "--image", tmp_path / (name + ".npy"), "--class", "0", "--method", "gradient", "-o", out)[0] == 0
+    assert np.load(str(tmp_path / "five" / "five.gradient.npy")).shape == (4, 4, 5)
+    panel = decode((tmp_path / "colour" / "colour.gradient.png").read_bytes())
+    assert panel[0, 0].tolist() == [0, 5, 11]   # 255 / 47 * (0, 1, 2)
+    assert set(decode((tmp_path / "grey" / "grey.gradient.png").read_bytes())[0, 0].tolist()) <= {127, 128}
+
+
+def test_what_is_said_of_the_model_and_the_method(saliency, tmp_path):
+    """A gradient that the file has not; a method that finds nothing to override; scores that are no classes."""
+    def build(x):
+        with tf.get_default_graph().gradient_override_map({"Square": "NobodyRegisteredThis"}):
+            tf.reduce_sum(tf.square(x), 1, name="y")
+
+    np.save(str(tmp_path / "one.npy"), np.arange(4.0))
+    model = frozen(tmp_path / "m.pb", [None, 4], build)
+    status, printed, complaint = saliency(model, "--image", tmp_path / "one.npy", "--method", "guided_backprop", "-o", tmp_path / "out")
+    assert status == 0 and "note: 'NobodyRegisteredThis' as the gradient of 1 operations" in printed
+    assert "guided_backprop finds nothing on the path that it could override: its gradient is the ordinary one" in complaint
+    assert np.load(str(tmp_path / "out" / "one.guided_backprop.npy")).tolist() == [0, 2, 4, 6]
+    status, _, complaint = saliency(model, "--image", tmp_path / "one.npy", "--class", "1", "-o", tmp_path / "none")
+    assert status == 2 and "--class is for outputs [batch, classes], and y:0 is" in complaint
+
+
+def test_images_that_do_not_fit(saliency, tmp_path):
+    """A picture for a table, three channels for four, complex numbers: skipped, each with its reason."""
+    picture = encode(tmp_path / "red.png", np.full((4, 4, 3), (200, 0, 0), np.uint8), "png")
+    np.save(str(tmp_path / "complex.npy"), np.ones(4, np.complex64))
+    for shape, path, text in (([None, 4], picture, "the model takes examples of shape (4,), no images: give .npy files"),
+                              ([None, 4, 4, 4], picture, "it has 3 channels, and the model takes 4: give .npy files"),
+                              ([None, 4], tmp_path / "complex.npy", "it is no array of numbers")):
+        model = frozen(tmp_path / "m.pb", shape, sums)
+        status, _, complaints = saliency(model, "--image", path, "--method", "gradient", "-o", tmp_path / "out")
+        assert status == 2 and text in complaints, complaints
+
+
+@pytest.mark.parametrize("data, pixels", [
+    (b"\xff\xd8\xff\xe0\x00\x04ab" + b"junk" + b"\xff\xff\xff\xd0" + b"\xff\xc4\x00\x02" + b"\xff\xc2\x00\x0b\x08\x00\x03\x00\x05", 15),
+    (b"\xff\xd8\xff\xe0\x00\x04ab\xff\xd9", None), (b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x03\x00\x05", 15),
+    (b"GIF89a\x04\x00\x02\x00\x80\x00\x00" + bytes(6) + b"\x21\xf9\x01\x00\x00" + (
+        b"\x2c" + bytes(4) + b"\x06\x00\x02\x00\x00\x02\x01\x00\x00") * 3, 36),
+    (b"GIF89a\x04\x00\x02\x00\x00\x00\x00\x2c\x00", 8),
+    (b"BM" + bytes(16) + (7).to_bytes(4, "little") + (-3).to_bytes(4, "little", signed=True), 21), (b"BM", None),
+], ids=["jpeg", "jpeg without a frame", "jpeg cut", "gif", "gif cut", "bmp upside down", "bmp cut"])
+def test_what_an_image_claims(data, pixels):
+    """Width times height times frames, by the formats' own rules: markers and fill bytes, blocks, rows from below."""
+    from graphgrad.saliency.headers import declared_pixels
+    assert declared_pixels(data) == pixels
+
+
 def test_files_of_one_name(saliency, tmp_path):
     """a/digit.png and b/digit.png do not overwrite each other."""
     paths = []

@@ -88,12 +88,20 @@ def test_targets(graph):
     ((0, 1), r"target \(0, 1\) has 2 of the axes behind the batch, but 'y:0' has 1 of them"),
     (0.5, r"target must be a class, a neuron, 'top' or None, but got 0.5"),
     ("best", r"target must be a class, a neuron, 'top' or None, but got 'best'"),
+    ([1], r"target must be a class, a neuron, 'top' or None, but got \[1\]"),
 ])
 def test_targets_that_are_none(graph, target, text):
     """Each a sentence that says what there is."""
     y, x, _ = dense_net(graph)
     with pytest.raises(gg.SaliencyError, match=text):
         gg.saliency.gradient(y, x, target)
+
+
+def test_the_top_of_what_has_no_classes(graph):
+    """A layer with more axes has no top class."""
+    x = tf.placeholder(tf.float32, [None, 2, 2], name="x")
+    with pytest.raises(gg.SaliencyError, match=r"target='top' needs y of shape \[batch, classes\], but 'y:0' has \("):
+        gg.saliency.gradient(tf.multiply(x, x, name="y"), x, "top")
 
 
 def test_the_top_class_is_that_of_the_image_not_of_its_samples(graph):
@@ -250,6 +258,44 @@ def test_grad_cam_laid_over_the_input(graph):
         np.testing.assert_allclose(gg.saliency.grad_cam(y, x)(session, images), want, rtol=1e-5, atol=1e-7)
         got = gg.saliency.grad_cam(z, x, layer=first, channels_first=True, upsample=False)(session, images)
         np.testing.assert_allclose(got, cam, rtol=1e-10, atol=1e-12)
+
+
+def test_which_layer_grad_cam_takes(graph):
+    """A sum of branches is a layer of its own; a layer without axes of space, or with more of them than x, is refused."""
+    x = tf.placeholder(tf.float64, [None, 4, 4, 1], name="x")
+    branch = tf.nn.relu(tf.nn.conv2d(x, RANDOM.randn(3, 3, 1, 1), 1, "SAME"))
+    assert gg.saliency.grad_cam(tf.reduce_sum(branch + tf.square(x), [1, 2, 3]), x).layer is branch
+    flat = tf.reshape(branch, [-1, 16], name="flat")
+    with pytest.raises(gg.SaliencyError, match="with a spatial axis, but 'flat:0' is"):
+        gg.saliency.grad_cam(tf.reduce_sum(flat * flat, 1), x, layer=flat)
+    table = tf.placeholder(tf.float64, [None, 4])
+    square = tf.nn.conv2d(tf.reshape(table, [-1, 2, 2, 1]), RANDOM.randn(1, 1, 1, 3), 1, "SAME")
+    method = gg.saliency.grad_cam(tf.reduce_sum(square, [1, 2, 3]), table)
+    with tf.Session() as session, pytest.raises(gg.SaliencyError, match=r"of \[2, 2\] cannot be laid over examples of shape \[4\]"):
+        method(session, np.ones((1, 4)))
+
+
+def test_grad_cam_of_a_layer_without_a_convolution(graph):
+    """Nothing says where its channels are: they are last. Each weighs its mean gradient; what is left is positive."""
+    x, c = tf.placeholder(tf.float64, [None, 3, 2]), np.array([[1.0, -2.0], [3.0, -4.0], [2.0, 3.0]])
+    layer = tf.square(x)
+    images = RANDOM.randn(5, 3, 2)
+    with tf.Session() as session:
+        got = gg.saliency.grad_cam(tf.reduce_sum(c * layer, [1, 2]), x, layer=layer)(session, images)
+    np.testing.assert_allclose(got, np.maximum((images ** 2 * c.mean(0)).sum(-1), 0), rtol=1e-10)
+
+
+def test_guided_grad_cam_of_a_signal(graph):
+    """x without channels: each sample is guided backprop times Grad-CAM."""
+    x = tf.placeholder(tf.float32, [None, 6])
+    features = tf.nn.relu(tf.nn.conv1d(x[:, :, None], RANDOM.randn(3, 1, 4).astype("f"), 1, "SAME"))
+    y = tf.reduce_sum(features * features, [1, 2])
+    images = RANDOM.randn(3, 6)
+    with tf.Session() as session:
+        parts = [getattr(gg.saliency, name)(y, x)(session, images) for name in ("guided_backprop", "grad_cam")]
+        got = gg.saliency.guided_grad_cam(y, x)(session, images)
+    assert got.shape == (3, 6) and got.any()
+    np.testing.assert_allclose(got, parts[0] * parts[1], rtol=1e-5)
 
 
 def test_grad_cam_of_a_text(graph):

@@ -171,6 +171,7 @@ def write(folder, name, data):
     ("garbage.pb", b"\xff\xfe garbage", "is not a frozen graph"),
     ("empty.pb", b"", "is not a frozen graph"),
     ("notes.txt", b"hello", "is not a frozen graph: .* end in .meta, .h5 or .keras, or are a SavedModel folder"),
+    ("none.meta", None, "There is no model .*none.meta"),
     ("lonely.meta", b"", "There is no checkpoint .*lonely"),
     ("broken.h5", b"no hdf5", "cannot load .*broken.h5"),
     ("broken.keras", b"no zip", "cannot load .*broken.keras"),
@@ -204,6 +205,47 @@ def test_a_broken_meta_graph_and_a_foreign_checkpoint(tmp_path, folder):
         gg.saliency.load(str(tmp_path / "saved"))
 
 
+def test_models_that_lack_a_part(tmp_path):
+    """Variables that are gone, an operation that is not here, no signature, an h5 file of something else: a sentence each."""
+    import h5py
+    for save in (save_session_model, save_object_model):
+        path = save(str(tmp_path))
+        assert repr(gg.saliency.load(os.path.join(path, "saved_model.pb"))).startswith("Model(")
+        shutil.rmtree(os.path.join(path, "variables"))
+        with pytest.raises(gg.SaliencyError, match="TensorFlow .* cannot load the SavedModel .*{}: ".format(os.path.basename(path))):
+            gg.saliency.load(path)
+    meta = tf.MetaGraphDef()
+    meta.graph_def.node.add(name="x", op="NoSuchOperation")
+    write(str(tmp_path), "odd.meta", meta.SerializeToString())
+    write(str(tmp_path), "odd.index", b"")
+    with pytest.raises(gg.SaliencyError, match="TensorFlow .* cannot read the graph of .*odd.meta: .*NoSuchOperation"):
+        gg.saliency.load(str(tmp_path / "odd.meta"))
+    bare = str(tmp_path / "bare")
+    module = tensorflow.Module()
+    module.v = tensorflow.Variable(1.0)
+    tensorflow.compat.v2.saved_model.save(module, bare)
+    with pytest.raises(gg.SaliencyError, match="has no signature, so nothing says what its input is: save it with signatures="):
+        gg.saliency.load(bare)
+    with h5py.File(str(tmp_path / "table.h5"), "w") as file:
+        file["table"] = np.ones(3)
+    with pytest.raises(gg.SaliencyError, match="Keras of TensorFlow .* cannot load .*table.h5: "):
+        gg.saliency.load(str(tmp_path / "table.h5"))
+
+
+def test_a_saved_model_without_signatures(tmp_path):
+    """Of a graph of TensorFlow 1 the input and the output are found, as in a frozen one."""
+    path = str(tmp_path / "saved")
+    with tf.Graph().as_default(), tf.Session() as session:
+        session_net()
+        session.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(path)
+        builder.add_meta_graph_and_variables(session, ["serve"])
+        builder.save()
+    with gg.saliency.load(path) as model:
+        assert repr(model) == "Model(x='x:0', y='y:0')"
+        assert_close(gg.saliency.guided_backprop(model.y, model.x, 1)(model.session, X), guided(1))
+
+
 def frozen(folder, build):
     with tf.Graph().as_default() as graph:
         build()
@@ -235,6 +277,29 @@ def test_candidates(tmp_path):
     assert repr(gg.saliency.load(path, y="left")) == "Model(x='a:0', y='left:0')"
     with pytest.raises(gg.SaliencyError, match="no tensor 'rigth'. Did you mean 'right:0'"):
         gg.saliency.load(path, x="a", y="rigth")
+
+
+def test_an_input_that_has_a_default(tmp_path):
+    """It is found where there is no other, and said to be of any shape where nothing is known of that."""
+    def build():
+        x = tf.placeholder_with_default(tf.zeros([1, 4]), [None, 4], name="x")
+        tf.matmul(tf.nn.relu(x), W, name="y")
+
+    assert repr(gg.saliency.load(frozen(tmp_path, build))) == "Model(x='x:0', y='y:0')"
+
+    def two():
+        tf.nn.relu(tf.placeholder(tf.float32, name="a"))
+        tf.nn.relu(tf.placeholder(tf.float32, [4], name="b"))
+
+    with pytest.raises(gg.SaliencyError, match=r"There are a:0 \(float32 of any shape\), b:0 \(float32 \[4\]\)"):
+        gg.saliency.load(frozen(tmp_path, two))
+
+
+def test_a_model_without_floating_inputs(tmp_path):
+    """Nothing can be differentiated with respect to text; there is nothing behind it to take."""
+    with pytest.raises(gg.SaliencyError, match=r"no floating input that could be found: name a tensor with x=") as caught:
+        gg.saliency.load(frozen(tmp_path, lambda: tf.strings.length(tf.placeholder(tf.string, [None], name="words"))))
+    assert "such as" not in str(caught.value)
 
 
 def test_an_integer_input(tmp_path):
@@ -360,6 +425,20 @@ def test_signatures_and_tags(folder):
         gg.saliency.load(path, signature="predict")
     with pytest.raises(gg.SaliencyError, match=r"has no graph with the tags \['train'\]; there are \['serve'\]"):
         gg.saliency.load(path, tags="train")
+    named = gg.saliency.load(path, signature="serving_default", tags="serve", y="y")   # before the signature's softmax
+    assert (named.x.op.name, named.y.op.name) == ("x", "y")
+    several = os.path.join(folder, "several")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = session_net()
+        session.run(tf.global_variables_initializer())
+        info = tf.saved_model.build_signature_def({"x": tf.saved_model.build_tensor_info(x)}, {"y": tf.saved_model.build_tensor_info(y)})
+        for names in (["one"], ["one", "two"]):
+            builder = tf.saved_model.Builder(several + str(len(names)))
+            builder.add_meta_graph_and_variables(session, ["serve"], {name: info for name in names})
+            builder.save()
+    assert repr(gg.saliency.load(several + "1")) == "Model(x='x:0', y='y:0')"
+    with pytest.raises(gg.SaliencyError, match="has several signatures: choose one; there are one, two"):
+        gg.saliency.load(several + "2")
 
 
 def test_what_is_no_keras_model():

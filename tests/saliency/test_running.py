@@ -131,6 +131,8 @@ def test_arguments_that_do_not_fit(graph):
             ("rule must be one of midpoint", lambda: gg.saliency.integrated_gradients(y, x, rule="simpson")),
             ("baseline must be a number or have", lambda: gg.saliency.integrated_gradients(y, x, baseline=[1.0, 2.0, 3.0])),
             ("background must be examples for 'x:0'", lambda: gg.saliency.expected_gradients(y, x, np.ones((3, 5)))),
+            ("window must be a positive whole number, or one per axis of an example \\[2\\], but got \\(0,\\)",
+             lambda: gg.saliency.occlusion(y, x, window=0)(session, images)),
             ("The window \\[5\\] is larger", lambda: gg.saliency.occlusion(y, x, window=5)(session, images)),
             ("There is no convolution between", lambda: gg.saliency.grad_cam(y, x)),
             ("no tensor 'lenghts'. Did you mean 'lengths:0'", lambda: gg.saliency.grad_cam(y, x, layer="lenghts")),
@@ -178,6 +180,23 @@ def test_where_the_path_is_cut(graph, cut, text):
         gg.saliency.gradient(tf.reduce_sum(cut(tf.identity(x)), 1), x)
 
 
+def test_many_cuts_are_counted(graph):
+    """Some are named."""
+    _, x = squares()
+    cuts = [tf.stop_gradient(float(number) * x, name="cut") for number in range(9)]
+    with pytest.raises(gg.SaliencyError, match="'cut' of type StopGradient.*; and [1-9] more"):
+        gg.saliency.gradient(tf.reduce_sum(tf.add_n(cuts), 1), x)
+
+
+def test_what_does_not_go_by_examples(graph):
+    """A fetch that has not one value per example is an error, not a wrong map."""
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    features = tf.reshape(tf.nn.conv2d(tf.reshape(x, [-1, 2, 1, 1]), np.ones((1, 1, 1, 1), "f"), 1, "SAME"), [1, -1, 1], name="mixed")
+    method = gg.saliency.grad_cam(tf.reduce_sum(tf.reshape(features, [-1, 2]), 1), x, layer=features, upsample=False)
+    with tf.Session() as session, pytest.raises(gg.SaliencyError, match="gave 1 values for 3 examples: it must have one per"):
+        method(session, np.ones((3, 2)))
+
+
 def test_what_would_carry_it_does(graph):
     """The remedy that the message for Round gives."""
     _, x = squares()
@@ -221,6 +240,9 @@ def test_progress(capsys):
     shown = capsys.readouterr().err.split("\r")[1:]
     assert [line.split()[-1] for line in shown] == ["1/4", "2/4", "3/4", "4/4"]
     assert shown[0].count("#") < shown[1].count("#") and shown[-1].startswith("[" + "#" * 30 + "]")
+    with Progress(None, wanted=True) as bar:   # a stream: nobody knows how many there are
+        bar.step()
+    assert capsys.readouterr().err.split("\r")[1].split("\n")[0].strip() == "1 done"
 
 
 def test_eager_tensors():

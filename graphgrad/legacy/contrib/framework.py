@@ -1,4 +1,6 @@
 """tf.contrib.framework: scopes, model variables, and reading checkpoints."""
+import functools
+
 from tensorflow.python.util import nest  # noqa: F401 (handed on)
 
 from .._tf1 import tf
@@ -29,10 +31,8 @@ def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, t
              caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
     """tf.get_variable on a device."""
     collections = list(collections if collections is not None else [tf.GraphKeys.GLOBAL_VARIABLES])
-    if tf.GraphKeys.GLOBAL_VARIABLES not in collections:
-        collections.append(tf.GraphKeys.GLOBAL_VARIABLES)
-    getter = tf.get_variable if custom_getter is None else (
-        lambda *a, **k: custom_getter(tf.get_variable, *a, **k))
+    getter = tf.get_variable if custom_getter is None else functools.partial(   # which is not given get_variable
+        custom_getter, reuse=tf.get_variable_scope().reuse)
     with tf.device(device or ""):
         return getter(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
                       trainable=trainable, collections=sorted(set(collections)), caching_device=caching_device,

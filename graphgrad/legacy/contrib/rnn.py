@@ -3,6 +3,9 @@ from tensorflow.python.ops import rnn_cell_impl as _cells
 
 from .._tf1 import tf
 
+#: AutoGraph leaves TensorFlow's own cells as they are written, and contrib's were among them.
+_as_written = tf.autograph.experimental.do_not_convert
+
 static_rnn = tf.nn.static_rnn
 static_bidirectional_rnn = tf.nn.static_bidirectional_rnn
 static_state_saving_rnn = tf.nn.static_state_saving_rnn
@@ -73,6 +76,7 @@ class OutputProjectionWrapper(RNNCell):
         """The cell's."""
         return self._cell.zero_state(batch_size, dtype)
 
+    @_as_written
     def call(self, inputs, state):
         """(projected output, new state)."""
         output, state = self._cell(inputs, state)
@@ -87,6 +91,7 @@ class InputProjectionWrapper(OutputProjectionWrapper):
         super().__init__(cell, cell.output_size, activation, reuse)
         self._num_proj = num_proj
 
+    @_as_written
     def call(self, inputs, state):
         """The cell's (output, new state) of the projected input."""
         projected = _linear(inputs, self._num_proj, True)
@@ -121,6 +126,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         mean, variance = tf.nn.moments(x, [1], keep_dims=True)
         return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-12)
 
+    @_as_written
     def call(self, inputs, state):
         """(h, (c, h))."""
         c, h = state
@@ -160,6 +166,7 @@ class NASCell(RNNCell):
         """That of the projection, or the units."""
         return self._num_units if self._num_proj is None else self._num_proj
 
+    @_as_written
     def call(self, inputs, state):
         """(m, (c, m))."""
         c, m = state

@@ -75,7 +75,7 @@ class HParams:
         return key in self._hparam_types
 
     def __str__(self):
-        return str(sorted(self.values().items()))
+        return ",".join("{}={}".format(*pair) for pair in self.values().items())
 
     def __repr__(self):
         return "HParams({})".format(", ".join("{}={!r}".format(*pair) for pair in sorted(self.values().items())))
