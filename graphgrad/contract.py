@@ -50,10 +50,12 @@ def call_gradient(function, name, place, op, grads, told=None):
     ``told`` is called with a sentence where TF 1 took None for the gradient of a single input; without it, that is an
     error.
     """
-    where = "Gradient {!r} ({}) of operation {!r} (type {})".format(name, place, op.name, op.type)
-    _check_arity(function, where, op, grads)
     inputs = list(op.inputs)   # as they are now: TensorFlow's gradient of a v2 loop gives the loop more of them
-    result = function(op, *grads)
+    try:
+        result = function(op, *grads)
+    except TypeError:
+        _explain_arity(function, name, place, op, grads)
+        raise
     if result is None:
         if _is_tensorflows(function):
             return [None] * len(inputs)
@@ -62,20 +64,27 @@ def call_gradient(function, name, place, op, grads, told=None):
             return [None]
         raise GradientError(
             "{} returned None: a return statement may be missing. Return one gradient per input ({}); "
-            "[None] says that an input has none.".format(where, _inputs(inputs)))
+            "[None] says that an input has none.".format(_where(name, place, op), _inputs(inputs)))
     if isinstance(result, tf.IndexedSlices) or not isinstance(result, (list, tuple)):
         result = [result]
     result = list(result)
     if len(result) != len(inputs):
         raise GradientError("{} returned {}, but the operation has {}: return one gradient per input.".format(
-            where, _count(len(result), "gradient"), _inputs(inputs)))
+            _where(name, place, op), _count(len(result), "gradient"), _inputs(inputs)))
     for index, (gradient, tensor) in enumerate(zip(result, inputs)):
-        if gradient is not None:
-            _check_one(gradient, tensor, "{}, for input {} ({})".format(where, index, tensor.name))
+        wrong = None if gradient is None else _wrong_with(gradient, tensor)
+        if wrong:
+            raise GradientError("{}, for input {} ({}), {}".format(_where(name, place, op), index, tensor.name, wrong))
     return result
 
 
-def _check_arity(function, where, op, grads):
+def _where(name, place, op):
+    """How messages begin. Written only for a message: for each operation it would take longer than many a gradient."""
+    return "Gradient {!r} ({}) of operation {!r} (type {})".format(name, place, op.name, op.type)
+
+
+def _explain_arity(function, name, place, op, grads):
+    """Raise if a call failed because the function does not take these arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):   # built in
@@ -86,30 +95,30 @@ def _check_arity(function, where, op, grads):
         raise GradientError(
             "{} is written as {}, but is called with the operation and {}, one per output: write it as "
             "fn(op, {}).".format(
-                where, signature, _count(len(grads), "gradient"),
+                _where(name, place, op), signature, _count(len(grads), "gradient"),
                 ", ".join(["grad"] if len(grads) == 1 else ["grad{}".format(i) for i in range(len(grads))]))) from None
 
 
-def _check_one(gradient, tensor, where):
+def _wrong_with(gradient, tensor):
+    """What makes a gradient unfit for an input, as the end of a sentence; None if it fits."""
     if not isinstance(gradient, (tf.Tensor, tf.IndexedSlices)) and not hasattr(gradient, "_as_graph_element"):
-        raise GradientError("{}, is a {}, not a tensor: compute it with TensorFlow operations, or wrap it in "
-                            "tf.constant or tf.py_func.".format(where, _kind(gradient)))
+        return ("is a {}, not a tensor: compute it with TensorFlow operations, or wrap it in tf.constant or "
+                "tf.py_func.".format(_kind(gradient)))
     wanted, came = tensor.dtype.base_dtype, gradient.dtype.base_dtype
     if wanted in _NO_GRADIENT_DTYPES:
-        return
+        return None
     if came != wanted:
-        raise GradientError("{}, has dtype {}, but the input has {}: cast the gradient, or compute it in {}.".format(
-            where, came.name, wanted.name, wanted.name))
-    shape = gradient.dense_shape if isinstance(gradient, tf.IndexedSlices) else gradient
+        return "has dtype {}, but the input has {}: cast the gradient, or compute it in {}.".format(
+            came.name, wanted.name, wanted.name)
     if isinstance(gradient, tf.IndexedSlices):
-        if shape is None or tf.get_static_value(shape) is None:
-            return
-        came_shape = tf.TensorShape(tf.get_static_value(shape))
+        sizes = None if gradient.dense_shape is None else tf.get_static_value(gradient.dense_shape)
+        shape = tf.TensorShape(sizes)
     else:
-        came_shape = gradient.shape
-    if not came_shape.is_compatible_with(tensor.shape):
-        raise GradientError("{}, has shape {}, but the input has {}: sum it over the dimensions that were "
-                            "broadcast, or reshape it.".format(where, came_shape, tensor.shape))
+        shape = gradient.shape
+    if not shape.is_compatible_with(tensor.shape):
+        return ("has shape {}, but the input has {}: sum it over the dimensions that were broadcast, or reshape "
+                "it.".format(shape, tensor.shape))
+    return None
 
 
 def _is_tensorflows(function):

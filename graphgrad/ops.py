@@ -303,7 +303,7 @@ def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = Non
         raise ValueError("quantize_ste: give both minimum and maximum, or none.")
     _callable("quantize_ste", quantizer)
     rule = rules.straight_through if minimum is None else rules.straight_through_interval(minimum, maximum)
-    return lambda x: _ruled("quantize_ste", quantizer, x, rule)
+    return lambda x: _ruled("quantize_ste", quantizer, x, rule, captures=True)
 
 
 # --- Samples and choices ----------------------------------------------------------------------------------
@@ -537,8 +537,12 @@ def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
 
 # --- Shared -----------------------------------------------------------------------------------------------
 
-def _ruled(name, forward, x, rule, rank=0):
-    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule."""
+def _ruled(name, forward, x, rule, rank=0, captures=False):
+    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule.
+
+    The gradient also goes through the forward to what that uses beside x, if it ``captures`` anything; else
+    TensorFlow is spared to build it.
+    """
     x = _floating(name, x, rank)
 
     def checked(given):
@@ -546,7 +550,7 @@ def _ruled(name, forward, x, rule, rank=0):
         if y.dtype != x.dtype or not y.shape.is_compatible_with(x.shape):
             raise ValueError("{}: the result must have the dtype and shape of the input, {} {}, but has {} {}.".format(
                 name, x.dtype.name, x.shape, y.dtype.name, y.shape))
-        return y
+        return y if captures else tf.stop_gradient(y)
 
     return tf_func_with_grad(checked, [x], grad=rule, name=name)
 

@@ -147,6 +147,29 @@ def test_nan_stays_nan():
             assert np.isnan(session.run(function(x))[0])
 
 
+def test_the_offset_of_round_ste_gets_no_gradient(graph):
+    """Nothing comes to it through the forward, though that adds it."""
+    x, offset = tf.constant([1.2, 2.7]), tf.constant(0.25)
+    assert tf.gradients(gg.ops.round_ste(x, offset), offset) == [None]
+
+
+def test_the_gradient_builds_no_more_than_one_written_by_hand(graph):
+    """The forward of sign_ste is not differentiated, as tf.custom_gradient does not differentiate its own."""
+    @tf.custom_gradient
+    def by_hand(x):
+        return tf.where(x >= 0, tf.ones_like(x), -tf.ones_like(x)), lambda grad: tf.where(
+            tf.abs(x) <= 1.0, grad, tf.zeros_like(grad))
+
+    built = []
+    for sign in (gg.ops.sign_ste, by_hand):
+        x = tf.constant([0.5, -2.0])
+        y = sign(x)
+        before = len(graph.get_operations())
+        tf.gradients(y, x)
+        built.append(len(graph.get_operations()) - before)
+    assert built[0] <= built[1]
+
+
 def test_bernoulli():
     """0 and 1 with probability p, straight-through; a seed repeats it; 0 and 1 themselves are certain."""
     with tf.Graph().as_default(), tf.Session() as session:

@@ -2,6 +2,7 @@
 
 The override returns 42 where the gradient of Relu at [-1, 2] is [0, 1]: closed forms, as measured on real TF.
 """
+import functools
 import gc
 import threading
 import warnings
@@ -517,6 +518,28 @@ def test_4_9_a_broken_contract_names_rule_place_and_operation(x, rule, text):
         rule.__name__, rule.__code__.co_firstlineno)
     with pytest.raises(gg.GradientError, match=where + ".*" + text):
         tf.gradients(y, x)
+
+
+def test_4_9_a_type_error_of_the_function_itself_is_left_alone(x):
+    """A TypeError raised in a gradient function that takes the right arguments is not explained away by them."""
+    def adds_no_number(op, grad):
+        return grad + object()
+
+    with gg.override_gradients({"Relu": adds_no_number}):
+        y = tf.nn.relu(x)
+    with pytest.raises(TypeError):   # a GradientError is none
+        tf.gradients(y, x)
+
+
+def test_4_9_what_a_wrapped_function_takes_is_what_it_can_be_called_with(x, run):
+    """A decorator that adds an argument, and keeps the signature of what it wraps, makes a gradient function."""
+    @functools.wraps(two_gradients)
+    def with_a_factor(op, grad):
+        return two_gradients(op, 3.0 * grad, None)
+
+    with gg.override_gradients({"Relu": with_a_factor}):
+        y = tf.nn.relu(x)
+    assert run(tf.gradients(y, x)[0]).tolist() == [3.0, 3.0]
 
 
 def test_4_9_the_check_holds_for_names_registered_with_tensorflow_too(x):

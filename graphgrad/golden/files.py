@@ -123,20 +123,25 @@ def write(path, named, tolerances=None):
 
 
 def report(path, named, tolerances=None, title=None):
-    """Compare {name: array or None} with a golden file; returns a Report.
+    """Compare {name: array or None} with a golden file; returns a Report. What differs is written beside the file.
 
-    What differs is kept beside it. Until then it has a name of its own: other processes may check the same file.
+    Until it is whole it has a name of its own: other processes may check the same file.
     """
+    title = title or os.path.basename(path)
     stem = os.path.splitext(path)[0]
+    values = InMemory()
+    values.add_run(named.items())
+    with load(path) as old:
+        result = Report(title, compare(values, old, tolerances=tolerances), values, old)
+    if result.verdict == "same":
+        _remove(stem + OBTAINED)    # of a check that failed
+        return result
     mine = "{}.{}-{}{}".format(stem, os.getpid(), threading.get_ident(), OBTAINED)
     write(mine, named, tolerances)
     try:
         with load(path) as old, load(mine) as new:
-            result = Report(title or os.path.basename(path), compare(new, old, tolerances=tolerances), new, old)
-        if result.verdict == "same":
-            _remove(stem + OBTAINED)
-        else:
-            os.replace(mine, stem + OBTAINED)
+            result = Report(title, compare(new, old, tolerances=tolerances), new, old)
+        os.replace(mine, stem + OBTAINED)
     finally:
         _remove(mine)
     return result

@@ -11,7 +11,7 @@ import tensorflow
 
 import graphgrad as gg
 from graphgrad.golden import GoldenTestCase, load
-from graphgrad.golden.files import report, write
+from graphgrad.golden.files import check, report, write
 
 tf = tensorflow.compat.v1
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(gg.__file__)))
@@ -58,6 +58,22 @@ def test_the_fixture(tmp_path):
     status, text = pytest_run(tmp_path, "--golden-update-new")
     assert status == 0 and "golden files that no test has used" in text and "golden/test_it/old.npz" in text
     assert "no test has used" not in pytest_run(tmp_path, "-k", "one")[1]
+
+
+def test_a_check_that_passes_writes_nothing(tmp_path):
+    """It leaves the folder alone, which may be installed or shared; and takes away what a failed one has kept there."""
+    path, folder = str(tmp_path / "golden" / "one.npz"), str(tmp_path / "golden")
+    values = {"a": np.arange(3.0), "b": None, "c": np.array(["x", "y"])}
+    with pytest.raises(AssertionError, match="There was no golden file"):
+        check(path, values)
+    os.utime(folder, (0, 0))
+    check(path, values)
+    assert os.stat(folder).st_mtime == 0
+    with pytest.raises(AssertionError, match="differs, first at run 0, a"):
+        check(path, dict(values, a=np.arange(3.0) + 1))
+    assert sorted(os.listdir(folder)) == ["one.npz", "one.obtained.npz"]
+    check(path, values)
+    assert os.listdir(folder) == ["one.npz"]
 
 
 def test_what_the_fixture_refuses(tmp_path):
