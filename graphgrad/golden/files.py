@@ -2,6 +2,7 @@
 import contextlib
 import os
 import re
+import sys
 import threading
 from typing import Any, Mapping, Optional
 
@@ -114,8 +115,8 @@ def check(path, tensors, update="", tolerances=None):
 
 
 def write(path, named, tolerances=None):
-    """Write {name: array or None} as a golden file; ``tolerances`` are kept with it."""
-    recorder = Recorder(["golden"])
+    """Write {name: array or None} as a golden file, arrays of any size whole; ``tolerances`` are kept with it."""
+    recorder = Recorder(["golden"], max_bytes=sys.maxsize)
     recorder._record(list(named), {}, list(named.values()))
     recorder.meta.update(complete=True, error=None, tolerances=Tolerances(tolerances).settings)
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)

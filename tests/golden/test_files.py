@@ -183,3 +183,13 @@ def test_several_processes_check_one_golden_file(tmp_path, value):
         told = sum(pool.map(same, range(8)), [])
     assert told == ["same" if value == 1.0 else "differs"] * 80
     assert sorted(os.listdir(str(tmp_path))) == ["kept.npz"] + ["kept.obtained.npz"] * (value == 2.0)
+
+
+def test_one_value_of_a_large_array(tmp_path):
+    """Golden files hold arrays whole, where recordings of scripts hold samples of what is over 100 MB."""
+    path = str(tmp_path / "large.npz")
+    array = np.zeros(101 << 20, np.int8)
+    check(path, [array], update="new")
+    array[-2] = 1
+    with pytest.raises(AssertionError, match="105906174"):
+        check(path, [array])
