@@ -16,6 +16,8 @@ _NO_GRADIENT_DTYPES = (tf.resource, tf.variant)   # handles: the gradient has th
 
 #: On the IdentityN of a tf_func_with_grad: how many of its inputs are the function's outputs.
 OUTPUTS_ATTRIBUTE = "_graphgrad_outputs"
+#: And 0 if the function's outputs hang on its inputs alone, so that no gradient has to go through its forward.
+CAPTURES_ATTRIBUTE = "_graphgrad_captures"
 
 
 def function_outputs(op):

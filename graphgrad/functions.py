@@ -15,7 +15,7 @@ import numpy as np
 from . import _tf
 from ._tf import tf
 from ._types import Gradient, OneOrMore
-from .contract import OUTPUTS_ATTRIBUTE
+from .contract import CAPTURES_ATTRIBUTE, OUTPUTS_ATTRIBUTE
 from .errors import ForwardError, OverrideError
 from .registry import GradientRecord, gradients, label, place_of, resolve
 
@@ -119,14 +119,20 @@ def tf_func_with_grad(func: Callable[..., Any], inp: OneOrMore, grad: Gradient, 
         tag = gradient.name
     with _tf.v1.name_scope(name, "TFFuncWithGrad") as scope:
         inputs = [tf.convert_to_tensor(tensor) for tensor in inputs]
-        result = func(*[tf.stop_gradient(tensor) for tensor in inputs])
+        graph = _tf.v1.get_default_graph()
+        before = graph.version
+        stopped = [tf.stop_gradient(tensor) for tensor in inputs]
+        result = func(*stopped)
         single = not isinstance(result, (list, tuple))
         try:
             results = [tf.convert_to_tensor(tensor) for tensor in ([result] if single else result)]
         except (TypeError, ValueError):
             raise TypeError("{} ({}) must return a tensor or a sequence of tensors, but returned {!r}.".format(
                 label(func), place_of(func), result)) from None
-        with _given_gradient(("IdentityN",), tag, gradient, outputs=len(results)):
+        attributes = {OUTPUTS_ATTRIBUTE: len(results)}
+        if not _captures(graph, before, stopped, results):
+            attributes[CAPTURES_ATTRIBUTE] = 0
+        with _given_gradient(("IdentityN",), tag, gradient, attributes):
             outputs = tf.identity_n(results + inputs, name=scope or None)[:len(results)]
     return outputs[0] if single else list(outputs)
 
@@ -134,8 +140,11 @@ def tf_func_with_grad(func: Callable[..., Any], inp: OneOrMore, grad: Gradient, 
 # --- Giving one operation its gradient ---------------------------------------------------------------
 
 @contextlib.contextmanager
-def _given_gradient(op_types, tag, gradient, outputs=None):
-    """Tag and bind the operation of one of these types that is built in the block, before a tape records it."""
+def _given_gradient(op_types, tag, gradient, attributes=None):
+    """Tag and bind the operation of one of these types that is built in the block, before a tape records it.
+
+    ``attributes`` are whole numbers for its NodeDef.
+    """
     graph = _tf.v1.get_default_graph()
     if _tf.is_defun(graph):
         raise OverrideError(_tf.DEFUN_TEXT.format("a gradient of your own would be ignored there"))
@@ -146,8 +155,8 @@ def _given_gradient(op_types, tag, gradient, outputs=None):
         # Another thread may build in this graph. TensorFlow's own map would tag what it builds as well.
         if op.type in op_types and threading.get_ident() == thread:
             _tf.tag(op, tag)
-            if outputs is not None:
-                _tf.set_integer(op, OUTPUTS_ATTRIBUTE, outputs)
+            for attribute, value in (attributes or {}).items():
+                _tf.set_integer(op, attribute, value)
             _tf.bind(op, checked)
         return op.device
 
@@ -180,6 +189,26 @@ class _WithShapesChecked:
             "the shape of input {}.".format(name, op.name, op.type, tensor.name))
         with tf.control_dependencies([same] if same is not None else []):
             return tf.identity(gradient)
+
+
+def _captures(graph, before, stopped, results):
+    """Whether results hang on anything but the stopped inputs and constants: a variable, a tensor from outside.
+
+    ``before`` is the version of the graph when the forward was begun.
+    """
+    captured = set(tensor.op for tensor in getattr(graph, "inputs", ()))   # of a function: small eager ones are Consts
+    seen = set(tensor.op for tensor in stopped)
+    front = [getattr(tensor, "op", None) for tensor in results]   # an eager tensor has none
+    while front:
+        op = front.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if (op is None or op.graph is not graph or _tf.number_of(op) <= before or op in captured
+                or not op.inputs and op.type != "Const"):
+            return True
+        front += [tensor.op for tensor in op.inputs]
+    return False
 
 
 def _as_function(gradient, tag):

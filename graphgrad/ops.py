@@ -540,8 +540,7 @@ def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
 def _ruled(name, forward, x, rule, rank=0, captures=False):
     """``forward(x)``, which must keep shape and dtype, with the gradient of a rule.
 
-    The gradient also goes through the forward to what that uses beside x, if it ``captures`` anything; else
-    TensorFlow is spared to build it.
+    What the forward uses beside x gets its gradient through it if it ``captures``, and else none.
     """
     x = _floating(name, x, rank)
 

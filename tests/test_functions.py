@@ -79,6 +79,18 @@ def test_in_eager_mode(form):
     assert tape.gradient(y, a).numpy().tolist() == B.tolist()
 
 
+@pytest.mark.parametrize("forward", [lambda v, w: w, lambda v, w: v * w], ids=["returned", "used"])
+def test_what_is_captured_in_eager_mode(forward):
+    """An eager tensor and a variable keep their gradient too."""
+    v, w = tensorflow.constant(A), tensorflow.constant(B)
+    variable = tensorflow.Variable(B)
+    for captured in (w, variable):
+        with tensorflow.GradientTape() as tape:
+            tape.watch(w)
+            y = gg.tf_func_with_grad(lambda x: tensorflow.convert_to_tensor(forward(x, captured)), [v], lambda op, grad: grad)
+        assert tape.gradient(y, captured).numpy().tolist() == (np.ones(2) if y.numpy().tolist() == B.tolist() else A).tolist()
+
+
 def test_an_override_of_pyfunc_outside_does_not_replace_it(inputs, run):
     """A function's own gradient is an inner scope."""
     with gg.override_gradients({"PyFunc": None}):
@@ -180,6 +192,55 @@ def test_variables_and_captured_tensors_keep_their_ordinary_gradient(control_flo
     y = gg.tf_func_with_grad(lambda v: v * w * captured, [x], grad=lambda op, grad: 100.0 * grad)
     dx, dw, dc = run(tf.gradients(y, [x, w, captured]))
     assert (dx.tolist(), dw.tolist(), dc.tolist()) == ([100.0, 100.0], [10.0, 21.0], [2.0, 3.0])
+
+
+def within_a_loop(build, x):
+    return tf.while_loop(lambda i, v: i < 1, lambda i, v: (i + 1, build(v)), [0, x])[1]
+
+
+def within_a_branch(build, x):
+    return tf.cond(tf.constant(True), lambda: build(x), lambda: x)
+
+
+def within_a_function(build, x):
+    return tensorflow.function(build)(x)
+
+
+@pytest.mark.parametrize("around", [lambda build, x: build(x), within_a_loop, within_a_branch, within_a_function],
+                         ids=["plain", "loop", "branch", "function"])
+@pytest.mark.parametrize("kind", ["tensor", "ref", "resource", "behind", "returned"])
+def test_each_thing_that_is_captured_alone_keeps_its_gradient(control_flow, graph, run, around, kind):
+    """A forward that captures one thing is not taken for one that captures nothing."""
+    x = tf.constant([2.0, 3.0])
+    start = np.float32([5.0, 7.0])
+    captured = tf.get_variable("w", initializer=start, use_resource=kind == "resource") if kind in (
+        "ref", "resource") else tf.constant(start)
+    forward = {"behind": lambda v: captured + tf.constant(1.0), "returned": lambda v: captured}.get(
+        kind, lambda v: tf.sin(v) * captured)
+    y = around(lambda v: gg.tf_func_with_grad(forward, [v], grad=lambda op, grad: 100.0 * grad), x)
+    dx, dc = run(tf.gradients(y, [x, captured]))
+    assert dx.tolist() == [100.0, 100.0]
+    np.testing.assert_allclose(dc, np.ones(2) if kind in ("behind", "returned") else np.sin([2.0, 3.0]), rtol=1e-6)
+
+
+def test_a_variable_that_the_forward_makes_keeps_its_gradient(graph, run):
+    """tf.get_variable in the forward, as layers have it."""
+    x = tf.constant([2.0, 3.0])
+    y = gg.tf_func_with_grad(lambda v: v * tf.get_variable("w", initializer=[5.0, 7.0]), [x], grad=lambda op, grad: grad)
+    assert run(tf.gradients(y, tf.trainable_variables())[0]).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("around", [lambda build, x: build(x), within_a_loop, within_a_branch, within_a_function],
+                         ids=["plain", "loop", "branch", "function"])
+def test_a_forward_that_captures_nothing_is_not_differentiated(control_flow, graph, run, around):
+    """Nothing would come of it."""
+    x = tf.constant([2.0, 3.0])
+    y = around(lambda v: gg.tf_func_with_grad(lambda u: tf.tanh(u * 2.0), [v], grad=lambda op, grad: 100.0 * grad), x)
+    dx = tf.gradients(y, x)[0]
+    assert run(dx).tolist() == [100.0, 100.0]
+    definition = graph.as_graph_def()
+    kinds = [node.op for nodes in [definition.node] + [one.node_def for one in definition.library.function] for node in nodes]
+    assert "Tanh" in kinds and "TanhGrad" not in kinds
 
 
 def test_hard_attention(graph, run):
