@@ -98,6 +98,15 @@ def test_a_py_func_on_another_task_is_named(tmp_path):
         r"square@only-in-the-process-that-built-it\.\w+\.0"), output), output
 
 
+def test_a_task_that_is_killed_under_a_session():
+    """The run fails within the limit that was given; then the same gradients come alone, and from a new task."""
+    ps, workers = addresses(1, 1)
+    output = run("task.py", "lose", 0, json.dumps({"ps": ps, "worker": workers}), "-")
+    assert re.search(r"^lost: (Unavailable|DeadlineExceeded|Aborted)Error$", output, re.M), output
+    assert "computed" not in output.split("computed again")[0], output
+    assert output.rstrip().endswith("computed again"), output
+
+
 if not TF1:   # 1.15's strategies run in graphs of their own making, and its multi-worker one is experimental
     @pytest.fixture(scope="module")
     def weights_without(tmp_path_factory):

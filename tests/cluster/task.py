@@ -1,9 +1,10 @@
 """One task of a cluster, or the same training in one process: run by test_cluster.py.
 
-    python task.py JOB INDEX CLUSTER OUT     JOB: ps, worker, or alone; CLUSTER: json; OUT: .npz of the chief, or alone
+    python task.py JOB INDEX CLUSTER OUT     JOB: ps, worker, alone, misplace, lose; CLUSTER: json; OUT: .npz of the chief, or alone
 """
 import json
 import os
+import subprocess
 import sys
 import time
 import warnings
@@ -108,6 +109,52 @@ def misplace(cluster):
             print("refused", " ".join(error.message.split()))
 
 
+def lose(cluster):
+    """Kill the ps between two runs of a Session; save what is computed before, then alone, and with a new ps."""
+    server = tf.train.Server(tf.train.ClusterSpec(cluster), "worker", 0)
+
+    def new_ps():
+        ps = subprocess.Popen([sys.executable, "-W", "ignore", __file__, "ps", "0", json.dumps(cluster), "-"])
+        gg.check_cluster(cluster, wait=60)
+        return ps
+
+    def gradients(ps):
+        x = tf.constant(data()[0])
+        with tf.device(ps):
+            weights = variables()
+        return tf.gradients(forward(x, tf.constant(data()[1]), *weights, python_on="/job:worker/task:0" if ps else None),
+                            weights)
+
+    def computed(session, fetches):
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches)
+
+    ps = new_ps()
+    try:
+        fetches = gradients("/job:ps/task:0")
+        # Without a limit TensorFlow 1.15 waited for the lost task as long as it was let.
+        session = tf.Session(server.target, config=tf.ConfigProto(operation_timeout_in_ms=10000))
+        before = computed(session, fetches)
+        ps.kill()
+        ps.wait()
+        try:
+            print("computed", session.run(fetches))
+        except tf.errors.OpError as error:
+            print("lost:", type(error).__name__)
+        with tf.Graph().as_default(), tf.Session() as other:
+            alone = computed(other, gradients(None))
+        ps = new_ps()
+        again = computed(tf.Session(server.target), fetches)
+    finally:
+        ps.kill()
+    for came in (alone, again):
+        for one, other in zip(came, before):
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+    print("computed again")
+    sys.stdout.flush()
+    os._exit(0)   # to close the session would wait for the task that is no more
+
+
 def main():
     job, index, cluster, out = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4]
     tf.disable_eager_execution()
@@ -116,6 +163,8 @@ def main():
         alone(out)
     elif job == "misplace":
         misplace(cluster)
+    elif job == "lose":
+        lose(cluster)
     elif job == "ps":
         with tf.Session() as session:   # this process has py_funcs too: tokens must not be taken for each other
             session.run(gg.py_func_with_grad(np.negative, [tf.constant([3.0])], tf.float32, grad=lambda op, grad: -grad))
