@@ -183,16 +183,21 @@ def by_custom_gradient(kind, rule):
     return build
 
 
+def override_of(program):
+    """(op types, override) of the operations of a program that have a rule here; it gets a Relu if none has."""
+    kinds = programs.kinds(program["steps"]) & set(RULES)
+    if not kinds:
+        program["steps"].append(["Relu", 0])
+        kinds = {"Relu"}
+    return kinds, gg.override_gradients({kind: RULES[kind] for kind in sorted(kinds)}, require="any")
+
+
 @CONTROL_FLOW
 @seeded(5)
 @given(program=random_programs())
 def test_three_forms_and_tf_custom_gradient_agree(version, program):
     """with, on(), on() within on() and a call: one gradient to the last bit, that of tf.custom_gradient; the forward is the plain one."""
-    kinds = programs.kinds(program["steps"]) & set(RULES)
-    if not kinds:
-        program["steps"].append(["Relu", 0])
-        kinds = {"Relu"}
-    override = gg.override_gradients({kind: RULES[kind] for kind in sorted(kinds)}, require="any")
+    kinds, override = override_of(program)
     with programs.control_flow(version), tf.Graph().as_default() as graph:
         plain = programs.build(program)
         with override:
@@ -258,11 +263,7 @@ def test_the_gradient_of_an_overridden_gradient_is_that_of_tf_custom_gradient(ve
     if TF1 or version == 1:   # TensorFlow has no value for such gradients of its own map in branches of control flow v1
         steps = [step for step in program["steps"] if step[0] not in programs.CONTROL]
         program = {"dtype": "float32", "steps": steps or [["Relu", 0]]}
-    kinds = programs.kinds(program["steps"]) & set(RULES)
-    if not kinds:
-        program["steps"].append(["Relu", 0])
-        kinds = {"Relu"}
-    override = gg.override_gradients({kind: RULES[kind] for kind in sorted(kinds)}, require="any")
+    kinds, override = override_of(program)
     with programs.control_flow(version), tf.Graph().as_default() as graph:
         plain = programs.build(program)
         xs = plain.xs
