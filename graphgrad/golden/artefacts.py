@@ -11,9 +11,8 @@ import numpy as np
 import tensorflow
 
 from .. import _tf
-from ..constants import unbelievable
-from ..effects import reaching_outside, run_by_loading
 from ..errors import UsageError
+from ..graph_defs import nodes_of, reaching_outside, refuse_unbelievable, run_by_loading
 from ..reasons import reason
 from .compare import compare
 from .memory import InMemory
@@ -82,8 +81,8 @@ def _run_graph(path, old, mapping, py_funcs):
         names = _Names(graph, mapping)
         planned = [_Run(run, names, has_values) for run in old.runs]
         definition = graph.as_graph_def()
-        for one in planned:   # all are looked at before the first runs
-            functions.refuse_outside(definition, one.fetched, [tensor.name for tensor in one.feeds or ()])
+        for fetched, fed in sorted(set((one.fetched, one.fed) for one in planned)):   # all, before the first runs
+            functions.refuse_outside(definition, fetched, fed)
         with recorder:
             for one in planned:
                 try:
@@ -98,8 +97,9 @@ def _run_graph(path, old, mapping, py_funcs):
     if names.missing:
         notes.append("{} recorded tensors are not in the graph, the first of them {}; give its name with --map".format(
             len(names.missing), sorted(names.missing)[0]))
-    if names.unfed:
-        notes.append("{} runs are left out: the recording has not the whole of what they were fed".format(names.unfed))
+    unfed = sum(one.unfed for one in planned)
+    if unfed:
+        notes.append("{} runs are left out: the recording has not the whole of what they were fed".format(unfed))
     if not new.compared:
         raise UsageError("{} has none of the tensors of {}, so there is nothing to compare.".format(path, old.path))
     return new, notes
@@ -109,33 +109,35 @@ class _Run:
     """A recorded run in another graph.
 
     Attributes:
-        fetched: the names of the tensors and operations to fetch there; none if one of them, or a feed, is missing.
-        feeds: {tensor: entry of its recorded value}; None if it cannot be run.
+        fetched: the names of the tensors and operations to fetch there; none if it cannot be run.
+        fed: the names of the tensors to feed there.
+        unfed: whether it cannot be run because the recording does not keep what it was fed.
     """
 
     def __init__(self, run, names, has_values):
         self._run = run
-        self.feeds = None
-        self.fetched = []
+        self._feeds = None    # {tensor: entry of its recorded value}
+        self.fetched = self.fed = ()
+        self.unfed = False
         if run.get("skipped"):
             return
         self._tensors = [names.tensor(entry["name"]) for entry in run["fetches"] if entry["kind"] != "none"]
         self._operations = [] if has_values else [
             names.operation(entry["name"]) for entry in run["fetches"] if entry["kind"] == "none"]
         feeds = {names.tensor(entry["name"]): entry for entry in run["feeds"]}
-        unfed = not all(map(_is_kept, run["feeds"]))
-        names.unfed += unfed
-        if not unfed and None not in self._tensors and None not in self._operations and None not in feeds and all(
+        self.unfed = not all(map(_is_kept, run["feeds"]))
+        if not self.unfed and None not in self._tensors and None not in self._operations and None not in feeds and all(
                 entry["kind"] in ("array", "none", "strings", "sampled") for entry in run["fetches"]):
-            self.feeds = feeds
-            self.fetched = [one.name for one in self._tensors + self._operations]
+            self._feeds = feeds
+            self.fetched = tuple(one.name for one in self._tensors + self._operations)
+            self.fed = tuple(tensor.name for tensor in feeds)
 
     def add_to(self, new, session, old):
         """Feed what was fed, fetch what was fetched."""
-        if self.feeds is None:
+        if self._feeds is None:
             new.skip_run(self._run)
             return
-        feeds = {tensor: _fed(entry, old) for tensor, entry in self.feeds.items()}
+        feeds = {tensor: _fed(entry, old) for tensor, entry in self._feeds.items()}
         values = iter(session.run([self._tensors, self._operations], feeds)[0])
         new.add_run([(entry["name"], None if entry["kind"] == "none" else next(values))
                      for entry in self._run["fetches"]], self._run["feeds"], old)
@@ -162,7 +164,6 @@ class _Names:
         self._operations = [op.name for op in graph.get_operations()]
         self._there = set(self._operations)
         self.missing = set()
-        self.unfed = 0   # runs whose feeds the recording does not keep so that they can be fed again
 
     def operation(self, name):
         """The operation of that name; None if there is none."""
@@ -186,7 +187,7 @@ def _unregistered(graph):
     """A sentence for each gradient tag of the graph that nobody has registered in this process."""
     definition = graph.as_graph_def()
     tags = {}
-    for node in _nodes(definition):
+    for node in nodes_of(definition):
         tag = node.attr["_gradient_op_type"].s.decode("utf-8", "replace") if "_gradient_op_type" in node.attr else None
         if tag and not tag.startswith(("CustomGradient-", "PartitionedCall-")):
             tags.setdefault(tag, []).append(node.op)
@@ -194,10 +195,6 @@ def _unregistered(graph):
     return ["{} {} operations have the gradient {!r}, which is not registered here: gradients that the file holds run, "
             "new ones cannot be built before it is".format(len(types), "/".join(sorted(set(types))), tag)
             for tag, types in sorted(tags.items()) if tag not in known]
-
-
-def _nodes(definition):
-    return list(definition.node) + [node for function in definition.library.function for node in function.node_def]
 
 
 class _PyFuncs:
@@ -213,7 +210,7 @@ class _PyFuncs:
     def replace(self, definition):
         """Put tokens of this process into a GraphDef."""
         self._ours = _PY_FUNCS
-        for node in _nodes(definition):
+        for node in nodes_of(definition):
             if node.op in _PY_FUNCS:
                 node.attr["token"].s = self._token(node)
 
@@ -258,7 +255,7 @@ def _load(path, session, functions):
     try:
         if os.path.isdir(path):
             for meta in _tf.saved_model_contents(path):
-                _refuse_unbelievable(path, meta.graph_def)
+                refuse_unbelievable(path, meta.graph_def, UsageError)
                 operations, called = run_by_loading(meta)
                 functions.refuse_outside(meta.graph_def, operations, functions=called)
             tf.saved_model.loader.load(session, ["serve"], path)
@@ -267,14 +264,14 @@ def _load(path, session, functions):
         prefix = path[:-len(".meta")] if path.endswith(".meta") else path
         if path.endswith((".pb", ".pbtxt", ".pb.txt")):
             definition = _graph_def(path)
-            _refuse_unbelievable(path, definition)
+            refuse_unbelievable(path, definition, UsageError)
             functions.replace(definition)
             tf.import_graph_def(definition, name="")
             return not any(node.op in ("Variable", "VariableV2", "VarHandleOp") for node in definition.node)
         meta = tf.MetaGraphDef()
         with open(prefix + ".meta", "rb") as stream:
             meta.ParseFromString(stream.read())
-        _refuse_unbelievable(path, meta.graph_def)
+        refuse_unbelievable(path, meta.graph_def, UsageError)
         functions.replace(meta.graph_def)
         saver = tf.train.import_meta_graph(meta)
         if saver is None or not (os.path.exists(prefix + ".index") or os.path.exists(prefix)):
@@ -286,12 +283,6 @@ def _load(path, session, functions):
         raise
     except Exception as error:   # protobuf's, TensorFlow's and the file system's own
         raise UsageError("{} cannot be loaded: {}.".format(path, reason(error))) from None
-
-
-def _refuse_unbelievable(path, definition):
-    problem = unbelievable(definition)
-    if problem:
-        raise UsageError("{} is damaged: {}.".format(path, problem))
 
 
 def _graph_def(path):

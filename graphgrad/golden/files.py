@@ -3,7 +3,6 @@ import contextlib
 import os
 import re
 import sys
-import threading
 from typing import Any, Mapping, Optional
 
 import numpy as np
@@ -124,27 +123,16 @@ def write(path, named, tolerances=None):
 
 
 def report(path, named, tolerances=None, title=None):
-    """Compare {name: array or None} with a golden file; returns a Report. What differs is written beside the file.
-
-    Until it is whole it has a name of its own: other processes may check the same file.
-    """
-    title = title or os.path.basename(path)
-    stem = os.path.splitext(path)[0]
-    values = InMemory()
+    """Compare {name: array or None} with a golden file; returns a Report. What differs is written beside the file."""
+    values = InMemory(Recorder().meta)
     values.add_run(named.items())
     with load(path) as old:
-        result = Report(title, compare(values, old, tolerances=tolerances), values, old)
+        result = Report(title or os.path.basename(path), compare(values, old, tolerances=tolerances), values, old)
+    obtained = os.path.splitext(path)[0] + OBTAINED
     if result.verdict == "same":
-        _remove(stem + OBTAINED)    # of a check that failed
-        return result
-    mine = "{}.{}-{}{}".format(stem, os.getpid(), threading.get_ident(), OBTAINED)
-    write(mine, named, tolerances)
-    try:
-        with load(path) as old, load(mine) as new:
-            result = Report(title, compare(new, old, tolerances=tolerances), new, old)
-        os.replace(mine, stem + OBTAINED)
-    finally:
-        _remove(mine)
+        _remove(obtained)    # of a check that failed
+    else:
+        write(obtained, named, tolerances)
     return result
 
 

@@ -9,9 +9,8 @@ from typing import Any, List, Optional, Sequence, Union
 from .. import _tf
 from .._tf import tf, v1
 from .._types import Graph, Session, Tensor
-from ..constants import unbelievable
-from ..effects import reaching_outside, run_by_loading
 from ..errors import SaliencyError
+from ..graph_defs import nodes_of, reaching_outside, refuse_unbelievable, run_by_loading
 from ..reasons import reason
 from . import endpoints, keras_files
 
@@ -134,7 +133,7 @@ def _from_frozen_graph(path, x, y):
 
 
 def _import(definition, path):
-    _refuse_unbelievable(path, definition)
+    refuse_unbelievable(path, definition, SaliencyError)
     notes = _drop_foreign_gradients(definition)
     graph = tf.Graph()
     try:
@@ -152,15 +151,14 @@ def _drop_foreign_gradients(definition):
     A tf.custom_gradient is registered under a number that counts up in its process.
     """
     dropped = {}
-    for nodes in [definition.node] + [function.node_def for function in definition.library.function]:
-        for node in nodes:
-            if "_gradient_op_type" not in node.attr:
-                continue
-            name = node.attr["_gradient_op_type"].s.decode("utf-8", "replace")
-            if name.startswith("CustomGradient-") or not _tf.is_registered(name):
-                del node.attr["_gradient_op_type"]
-                kind = "A tf.custom_gradient" if name.startswith("CustomGradient-") else repr(name)
-                dropped.setdefault(kind, []).append(node.name)
+    for node in nodes_of(definition):
+        if "_gradient_op_type" not in node.attr:
+            continue
+        name = node.attr["_gradient_op_type"].s.decode("utf-8", "replace")
+        if name.startswith("CustomGradient-") or not _tf.is_registered(name):
+            del node.attr["_gradient_op_type"]
+            kind = "A tf.custom_gradient" if name.startswith("CustomGradient-") else repr(name)
+            dropped.setdefault(kind, []).append(node.name)
     return ["{} as the gradient of {} operations ({}) is not in the model: they have the ordinary gradient of what "
             "they compute.".format(kind, len(names), ", ".join(names[:3]) + (", ..." if len(names) > 3 else ""))
             for kind, names in dropped.items()]
@@ -179,7 +177,7 @@ def _from_meta_graph(path, x, y, checkpoint):
     meta = v1.MetaGraphDef()
     if not _read(meta, prefix + ".meta") or not meta.graph_def.node:
         raise SaliencyError("{}.meta is not a meta graph.".format(prefix))
-    _refuse_unbelievable(prefix + ".meta", meta.graph_def)
+    refuse_unbelievable(prefix + ".meta", meta.graph_def, SaliencyError)
     _refuse_outside(prefix + ".meta", meta.graph_def, [meta.saver_def.restore_op_name])
     notes = _drop_foreign_gradients(meta.graph_def)
     graph = tf.Graph()
@@ -215,7 +213,7 @@ def _from_saved_model(path, x, y, wanted, tags):
     signatures = {name: signature for name, signature in meta.signature_def.items()
                   if not name.startswith("__saved_")}
     key = _signature(path, signatures, wanted)
-    _refuse_unbelievable(path, meta.graph_def)
+    refuse_unbelievable(path, meta.graph_def, SaliencyError)
     _refuse_outside(path, meta.graph_def, *run_by_loading(meta))
     if hasattr(meta, "object_graph_def") and meta.object_graph_def.nodes:
         return _from_object_saved_model(path, meta, key, x, y)
@@ -359,12 +357,6 @@ def _from_function(function, x, y, path=None):
 def _finish(graph, session, found, notes, keep_open=False):
     x, y, more = found
     return Model(graph, session, x, y, notes + more, keep_open)
-
-
-def _refuse_unbelievable(path, definition):
-    problem = unbelievable(definition)
-    if problem:
-        raise SaliencyError("{} is damaged: {}.".format(path, problem))
 
 
 def _refuse_outside(path, definition, names, functions=()):

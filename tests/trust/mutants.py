@@ -43,7 +43,7 @@ TESTS = {
     "functions": ["functions", "reach"],
     "checks": ["checks"],
     "whole": ["golden/test_files", "trust/test_faults"],
-    "effects": ["trust/test_hostile"],
+    "graph_defs": ["trust/test_hostile"],
     "golden/compare": ["golden/test_compare", "golden/test_explain"],
     "golden/tolerances": ["golden/test_compare"],
     "golden/values": ["golden/test_compare", "golden/test_explain"],

@@ -560,13 +560,13 @@ def test_damaged_labels(tmp_path, capsys, data, wanted):
 
 ARTEFACTS = os.path.join(ROOT, "tests", "golden", "recordings", "artefacts")
 FILES = {}
-for _name in ("model.ckpt.meta", "model.ckpt.index", "saved/saved_model.pb", "saved/variables/variables.index", "frozen.pb",
-              "graph.pbtxt"):
+for _name in ("model.ckpt.meta", "model.ckpt.index", "model.ckpt.data-00000-of-00001", "saved/saved_model.pb",
+              "saved/variables/variables.index", "saved/variables/variables.data-00000-of-00001", "frozen.pb", "graph.pbtxt"):
     with open(os.path.join(ARTEFACTS, *_name.split("/")), "rb") as _stream:
         FILES[_name] = _stream.read()
 
 
-@settings(BOUNDED, max_examples=60)
+@settings(BOUNDED, max_examples=80)
 @given(st.sampled_from(sorted(FILES)).flatmap(lambda name: st.tuples(st.just(name), mutated(FILES[name]))))
 def test_damaged_models_to_compare(tmp_path, capsys, damaged):
     """Checkpoint, meta graph, SavedModel, frozen graph and its text: compared with a recording, or refused."""
@@ -580,6 +580,28 @@ def test_damaged_models_to_compare(tmp_path, capsys, damaged):
         told(["compare", str(folder / model), ARTEFACTS + ".npz"], capsys)
     finally:
         written(path, FILES[name])
+
+
+@pytest.mark.parametrize("name", ["model.ckpt.data-00000-of-00001", "model.ckpt.index", "saved/saved_model.pb",
+                                  "saved/variables/variables.data-00000-of-00001", "frozen.pb"])
+def test_models_that_are_cut_off(name, tmp_path, capsys):
+    """Nothing is computed of half a model."""
+    folder = tmp_path / "artefacts"
+    shutil.copytree(ARTEFACTS, str(folder))
+    written(folder.joinpath(*name.split("/")), FILES[name][:len(FILES[name]) // 2])
+    model = {"saved": "saved", "model": "model.ckpt.meta"}.get(name[:5], name)
+    status, said = told(["compare", str(folder / model), ARTEFACTS + ".npz"], capsys)
+    assert status == 2 and said.startswith("graphgrad: {} cannot be loaded: ".format(folder / model)), said
+
+
+def test_a_model_that_asks_for_more_memory_than_there_is(graph, tmp_path, capsys):
+    """Four terabytes, of 500 bytes of file, when it is computed."""
+    x = tf.placeholder(tf.float32, [None, 8, 8, 1], name="x")
+    big = tf.fill(tf.constant([2 ** 20, 2 ** 20]), tf.reduce_sum(x))
+    tf.multiply(tf.reduce_mean(big), tf.ones([1, 5]), name="y")
+    status, said = told(saliency_of(written(tmp_path / "model.pb", graph.as_graph_def().SerializeToString()), tmp_path), capsys)
+    assert status == 2 and said.startswith("graphgrad: The model cannot be run: OOM when allocating tensor"), said
+    assert said.endswith(".\n") and not said.endswith("..\n") and "node" not in said, said
 
 
 with open(FROZEN, "rb") as _stream:

@@ -1,16 +1,53 @@
-"""Which operations of a serialized graph reach outside of it: write files, call Python, talk to other processes.
+"""GraphDefs from files, looked at before TensorFlow takes their word: constants that lie, and what reaches outside.
 
-Loading a model runs a few of its operations, those that fill its variables and tables; which ones, the file says. So
-they are looked at first.
+Over a constant whose values are of another dtype than the operation's TensorFlow ends the process, and it asks for as
+much memory as a shape says, of a file of a hundred bytes. Loading a model runs a few of its operations, those that fill
+its variables and tables; which ones, the file says.
 """
+import itertools
+
+import tensorflow
+
+_UNPACKED = 1 << 28    # bytes that any constant may have,
+_MOST_GAIN = 100       # and how many times its size in the file, if that is more
+
 #: Op types, by how they begin.
 OUTSIDE = ("PyFunc", "EagerPyFunc", "Write", "Save", "MergeV2Checkpoints", "DistributedSave", "DatasetToTFRecord",
            "ExperimentalDatasetToTFRecord", "CacheDataset", "SnapshotDataset", "CreateSummary", "PrintV2", "Debug",
            "RemoteCall", "RegisterDataset", "DataService", "FileSystem", "Rpc", "TryRpc", "Abort")
 
-
 #: What TensorFlow calls of an object of a SavedModel when it loads it.
 _INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
+
+
+def nodes_of(definition):
+    """Every node of a GraphDef, those of the functions of its library too."""
+    return itertools.chain(definition.node, *(function.node_def for function in definition.library.function))
+
+
+def refuse_unbelievable(path, definition, error):
+    """Raise an error of that class over the first constant of a GraphDef that is not what it says."""
+    for node in nodes_of(definition):
+        if node.op == "Const":
+            problem = _problem(node.attr["dtype"].type, node.attr["value"].tensor)
+            if problem:
+                raise error("{} is damaged: its constant {!r} {}.".format(path, node.name, problem))
+
+
+def _problem(dtype, value):
+    if value.dtype != dtype:
+        return "holds values of another dtype than its own"
+    try:
+        size = tensorflow.as_dtype(dtype).size
+    except TypeError:
+        return "is of no known dtype"
+    for dimension in value.tensor_shape.dim:
+        if dimension.size < 0:
+            return "has a dimension of {}".format(dimension.size)
+        size *= dimension.size
+    if size > max(_UNPACKED, _MOST_GAIN * value.ByteSize()):
+        return "claims {} bytes, of {} in the file".format(size, value.ByteSize())
+    return None
 
 
 def reaching_outside(definition, names=(), functions=(), fed=(), allowed=()):
