@@ -374,7 +374,7 @@ def pytest_regressions():
         path = pathlib.Path(folder.name)
         fixture(path, path, request).check({"values": values}, basename="numbers")
 
-    return Comparison("pytest-regressions", "doubles", DOUBLES, kept(ours), kept(theirs))
+    return Comparison("pytest-regressions: a golden file; its check", "doubles", DOUBLES, kept(ours), kept(theirs))
 
 
 def refused(check, values):
