@@ -140,6 +140,24 @@ def test_on_tensors_of_a_graph():
         gg.check_gradient(z, x, feed_dict={x: X})
 
 
+def test_tensors_without_a_session_get_one():
+    """What is fed is fed in it; what needs no feed has none."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float64, X.shape)
+        gg.check_gradient(tf.tanh(x), x, feed_dict={x: X})
+        x = tf.constant(X)
+        gg.check_gradient(tf.tanh(x), x)
+        with tf.Session() as session:
+            gg.check_gradient(tf.tanh(x), x, session=session)
+
+
+def test_the_message_when_each_operation_is_right_by_itself():
+    """At a kink the difference is wrong, and no override is to blame."""
+    right = gg.override_gradients({"Tanh": lambda op, grad: grad * (1 - op.outputs[0] ** 2)})
+    with pytest.raises(gg.CheckError, match="Each overridden operation on the path is right by itself: '.*Tanh'"):
+        gg.check_gradient(lambda x: tf.abs(tf.tanh(x)), [np.array([1e-7, 1.0])], override=right)
+
+
 def test_second_order_is_checked():
     """A rule whose value is right and whose own gradient is cut is caught at order 2 alone."""
     def cut(op, grad):
@@ -187,8 +205,9 @@ def test_bodies(control_flow, build):
     right = gg.override_gradients({"Tanh": lambda op, grad: grad * (1 - op.outputs[0] ** 2)})
     gg.check_gradient(build(tf.tanh), X, override=right)
     where = "" if control_flow == 2 or build is called else "In a loop or branch, and so not tried by itself: '.*Tanh' .type Tanh, gradient off_by"
-    with pytest.raises(gg.CheckError, match="they differ by .*" + where):
+    with pytest.raises(gg.CheckError, match="they differ by .*" + where) as caught:
         gg.check_gradient(build(tf.tanh), X, override=gg.override_gradients({"Tanh": off_by_a_thousandth}))
+    assert "right by itself" not in str(caught.value)
     gg.check_gradient(build(lambda v: gg.tf_func_with_grad(tf.square, [v], grad=lambda op, grad: 2.0 * op.inputs[0] * grad)), X)
     text = "check_gradient cannot feed .*Sign' .type Sign, gradient .*straight_through.*in the body of a loop, branch or function"
     with pytest.raises(gg.OverrideError, match=text):

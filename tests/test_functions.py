@@ -87,7 +87,7 @@ def test_what_is_captured_in_eager_mode(forward):
     for captured in (w, variable):
         with tensorflow.GradientTape() as tape:
             tape.watch(w)
-            y = gg.tf_func_with_grad(lambda x: tensorflow.convert_to_tensor(forward(x, captured)), [v], lambda op, grad: grad)
+            y = gg.tf_func_with_grad(lambda x, w=captured: tensorflow.convert_to_tensor(forward(x, w)), [v], lambda op, grad: grad)
         assert tape.gradient(y, captured).numpy().tolist() == (np.ones(2) if y.numpy().tolist() == B.tolist() else A).tolist()
 
 
