@@ -42,7 +42,7 @@ TESTS = {
     "called": ["called", "overrides", "keras"],
     "functions": ["functions", "reach"],
     "checks": ["checks"],
-    "whole": ["golden/test_files", "trust/test_faults"],
+    "whole": ["whole", "golden/test_files"],
     "graph_defs": ["trust/test_hostile"],
     "golden/compare": ["golden/test_compare", "golden/test_explain"],
     "golden/tolerances": ["golden/test_compare"],
