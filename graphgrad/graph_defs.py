@@ -56,29 +56,37 @@ def reaching_outside(definition, names=(), functions=(), fed=(), allowed=()):
     Args:
         definition: a GraphDef.
         names: of the operations, or of their tensors.
-        functions: names of functions of its library that are run.
+        functions: names of functions of its library that are run. The gradient functions in it may be, by TensorFlow.
         fed: names of tensors that are fed, whose operations are then not run for them.
         allowed: op types that may.
     """
+    library = {function.signature.name: function for function in definition.library.function}
+    gradients = list(definition.library.gradient) + list(getattr(definition.library, "registered_gradients", ()))
+    waiting = [_upstream(definition, names, fed)]
+    waiting += [library.pop(name).node_def for name in list(functions) + [one.gradient_func for one in gradients]
+                if name in library]   # popped: each is looked at once
+    while waiting:
+        for node in waiting.pop():
+            if node.op.startswith(OUTSIDE) and node.op not in allowed and not _prints(node):
+                return node.name, node.op
+            called = [node.op]
+            for value in node.attr.values():
+                called += [value.func.name] + [function.name for function in value.list.func]
+            waiting += [library.pop(name).node_def for name in called if name in library]
+    return None
+
+
+def _upstream(definition, names, fed):
+    """The nodes that run for operations or tensors of those names, if some tensors are fed."""
     fed = set(name[:-2] if name.endswith(":0") else name for name in fed)   # as a GraphDef spells them
     nodes = {node.name: node for node in definition.node}
-    library = {function.signature.name: function for function in definition.library.function}
-    seen, front = set(), [nodes.get(_operation(name)) for name in names]
-    run = set()
-    front += _bodies(functions, library, run)
+    found, front = {}, list(names)
     while front:
-        node = front.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if node.op.startswith(OUTSIDE) and node.op not in allowed and not _prints(node):
-            return node.name, node.op
-        front += [nodes.get(_operation(name)) for name in node.input if name not in fed]
-        called = [node.op]
-        for value in node.attr.values():
-            called += [value.func.name] + [function.name for function in value.list.func]
-        front += _bodies(called, library, run)
-    return None
+        name = _operation(front.pop())
+        if name in nodes and name not in found:
+            found[name] = nodes[name]
+            front += [wanted for wanted in nodes[name].input if wanted not in fed]
+    return found.values()
 
 
 def run_by_loading(meta):
@@ -104,16 +112,6 @@ def run_by_loading(meta):
 def _prints(node):
     """Whether it is a tf.print to a stream of the process, not to a file."""
     return node.op == "PrintV2" and not node.attr["output_stream"].s.startswith(b"file://")
-
-
-def _bodies(functions, library, run):
-    """Every node of functions that were not run yet."""
-    found = []
-    for name in functions:
-        if name in library and name not in run:
-            run.add(name)
-            found += library[name].node_def
-    return found
 
 
 def _operation(name):

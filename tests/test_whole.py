@@ -13,9 +13,9 @@ from graphgrad.whole import whole_file
 @pytest.fixture
 def masked():
     """A umask that others do not have."""
-    before = os.umask(0o027)
-    yield 0o027
-    assert os.umask(before) == 0o027
+    before = os.umask(0o026)
+    yield 0o026
+    assert os.umask(before) == 0o026
 
 
 def mode_of(path):

@@ -60,6 +60,7 @@ EQUIVALENT = {
     "checks _refuse_bodies IsNot: body.graph is None": "TF 1.15 alone has such bodies, and its tests notice",
     "checks _refuse_serialized taken out: _refuse('{!r} (type {}{})'.format(name, kind, "
     "', gradient {}'.format(tag) if tag else ''))": "the same",
+    "whole _mask constant: 0": "it is set back at once",
     "functions  constant: 12": "any length sets processes apart",
     "functions _python_operation constant: 12": "the same",
 }

@@ -21,6 +21,7 @@ import graphgrad as gg
 from graphgrad import cli
 from graphgrad.golden import load
 from graphgrad.golden.artefacts import compare_artefact
+from graphgrad.graph_defs import reaching_outside, refuse_unbelievable, run_by_loading
 from graphgrad.saliency import keras_files
 from graphgrad.saliency.headers import declared_pixels
 from graphgrad.saliency.images import Preprocessing, Reader
@@ -389,6 +390,66 @@ def test_a_frozen_graph_that_would_write_a_file_when_it_is_computed(graph, tmp_p
     assert not os.path.exists("PWNED")
 
 
+def calling(definition, name, *functions, operation="NoOp"):
+    """Put a function into a GraphDef's library that calls some functions, and then runs an operation."""
+    body = definition.library.function.add()
+    body.signature.name = name
+    for number, function in enumerate(functions):
+        node = body.node_def.add(name="call{}".format(number), op="PartitionedCall")
+        node.attr["f"].func.name = function
+    body.node_def.add(name="last", op=operation)
+
+
+def calls_of(function):
+    """A GraphDef of one operation, that calls a function."""
+    definition = tf.GraphDef()
+    definition.node.add(name="y", op="PartitionedCall").attr["f"].func.name = function
+    return definition
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 20])
+@pytest.mark.parametrize("width", [1, 3])
+def test_what_reaches_outside_from_a_function_of_a_function(depth, width):
+    """However deep it is, and whatever is looked at before; a function that calls itself is looked at once."""
+    definition = calls_of("f0")
+    for level in range(depth):
+        calling(definition, "f{}".format(level), *["idle{}".format(i) for i in range(width)] + ["f0", "f{}".format(level + 1)])
+    for number in range(width):
+        calling(definition, "idle{}".format(number), operation="ReadFile")
+    calling(definition, "f{}".format(depth), operation="WriteFile")
+    assert reaching_outside(definition, ["y"]) == ("last", "WriteFile")
+    assert reaching_outside(definition, [], ["idle0"]) is None and reaching_outside(definition, ["absent"], ["absent"]) is None
+    assert reaching_outside(definition, [], ["f0"], allowed=["WriteFile"]) is None
+    assert reaching_outside(definition, ["y"], fed=["y:0"]) == ("last", "WriteFile")   # what is asked for is run
+
+
+@pytest.mark.parametrize("field", ["gradient", "registered_gradients"])
+def test_what_reaches_outside_from_a_gradient_function(field):
+    """TensorFlow runs it for the function's gradient, and no operation of the file names it."""
+    definition = calls_of("f")
+    calling(definition, "f")
+    calling(definition, "f_grad", operation="WriteFile")
+    if not hasattr(definition.library, field):
+        pytest.skip("this TensorFlow has no gradients of that kind in files")
+    assert reaching_outside(definition, ["y"]) is None
+    getattr(definition.library, field).add(gradient_func="f_grad")
+    assert reaching_outside(definition, ["y"]) == ("last", "WriteFile")
+
+
+def test_objects_that_are_not_there():
+    """A SavedModel that names objects past the end of its list."""
+    meta = tf.MetaGraphDef()
+    assert run_by_loading(meta) == ([""], [])
+    if hasattr(meta, "object_graph_def"):
+        node = meta.object_graph_def.nodes.add()
+        node.children.add(local_name="_initialize", node_id=1)
+        if hasattr(node, "saveable_objects"):
+            node.saveable_objects["x"].restore_function = 1
+        assert run_by_loading(meta) == ([""], [])
+        meta.object_graph_def.nodes.add().function.concrete_functions.append("f")
+        assert run_by_loading(meta) == ([""], ["f", "f"][:1 + hasattr(node, "saveable_objects")])
+
+
 def keras_model(*layers):
     first = tensorflow.keras.layers.Input((4,))
     last = first
@@ -672,6 +733,22 @@ def test_constants_that_are_not_what_they_say(change, text, tmp_path):
     with pytest.raises(gg.GraphGradError, match=text):
         with load(ARTEFACTS + ".npz") as old:
             compare_artefact(path, old)
+
+
+@pytest.mark.parametrize("content, most", [(b"", 2 ** 26), (bytes(2 ** 22), 25 * 2 ** 22)], ids=["alone", "with_values"])
+def test_how_much_a_constant_may_claim(content, most):
+    """256 MiB, or a hundred times what it has in the file."""
+    for size in (most, most + 1000):
+        definition = tf.GraphDef()
+        node = definition.node.add(name="c", op="Const")
+        node.attr["dtype"].type = node.attr["value"].tensor.dtype = tf.float32.as_datatype_enum
+        node.attr["value"].tensor.tensor_content = content
+        node.attr["value"].tensor.tensor_shape.dim.add(size=size)
+        if size <= most:
+            refuse_unbelievable("x", definition, ValueError)
+        else:
+            with pytest.raises(ValueError, match="claims {} bytes".format(4 * size)):
+                refuse_unbelievable("x", definition, ValueError)
 
 
 @settings(BOUNDED, max_examples=60)
