@@ -605,9 +605,9 @@ def operations_with_bodies(graph):
     while stack:
         current, path = stack.pop()
         taken_apart = not getattr(current, "__dict__", True)   # what TF does with the graph of a function that is gone
-        if id(current) in seen or taken_apart:
+        if current in seen or taken_apart:
             continue
-        seen.add(id(current))
+        seen.add(current)
         for op in current.get_operations():
             yield op, path
             for body in bodies_of(op) if has_bodies(op.type) else ():

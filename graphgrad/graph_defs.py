@@ -1,7 +1,8 @@
-"""GraphDefs from files, looked at before TensorFlow takes their word: constants that lie, and what reaches outside.
+"""GraphDefs from files, looked at before TensorFlow takes their word: what could not be run, and what reaches outside.
 
-Over a constant whose values are of another dtype than the operation's TensorFlow ends the process, and it asks for as
-much memory as a shape says, of a file of a hundred bytes. Loading a model runs a few of its operations, those that fill
+Over a constant whose values are of another dtype than the operation's TensorFlow ends the process, and over a function
+that calls itself; it asks for as much memory as a shape says, of a file of a hundred bytes, and puts functions in the
+place of their calls however many that makes. Loading a model runs a few of its operations, those that fill
 its variables and tables; which ones, the file says.
 """
 import itertools
@@ -9,7 +10,9 @@ import itertools
 import tensorflow
 
 _UNPACKED = 1 << 28    # bytes that any constant may have,
-_MOST_GAIN = 100       # and how many times its size in the file, if that is more
+_UNFOLDED = 20000      # operations that a graph may have with functions in the place of their calls,
+_MOST_GAIN = 100       # and how many times what either is in the file, if that is more
+_DEEPEST = 200         # calls in each other
 
 #: Op types, by how they begin.
 OUTSIDE = ("PyFunc", "EagerPyFunc", "Write", "Save", "MergeV2Checkpoints", "DistributedSave", "DatasetToTFRecord",
@@ -26,12 +29,15 @@ def nodes_of(definition):
 
 
 def refuse_unbelievable(path, definition, error):
-    """Raise an error of that class over the first constant of a GraphDef that is not what it says."""
+    """Raise an error of that class over a constant of a GraphDef that is not what it says, or functions without end."""
     for node in nodes_of(definition):
         if node.op == "Const":
             problem = _problem(node.attr["dtype"].type, node.attr["value"].tensor)
             if problem:
                 raise error("{} is damaged: its constant {!r} {}.".format(path, node.name, problem))
+    problem = _endless(definition)
+    if problem:
+        raise error("{} cannot be run: {}.".format(path, problem))
 
 
 def _problem(dtype, value):
@@ -48,6 +54,48 @@ def _problem(dtype, value):
     if size > max(_UNPACKED, _MOST_GAIN * value.ByteSize()):
         return "claims {} bytes, of {} in the file".format(size, value.ByteSize())
     return None
+
+
+def _endless(definition):
+    """Which function of a GraphDef calls itself, or too many others, as a clause; None if none does."""
+    library = {function.signature.name: function.node_def for function in definition.library.function}
+    most = max(_UNFOLDED, _MOST_GAIN * (len(definition.node) + sum(map(len, library.values()))))
+    sizes, depths, inside = {}, {}, set()   # of functions that are done; those that are being looked at
+
+    def measured(nodes):
+        """How many operations they are with functions in the place of their calls, and how deep in each other."""
+        called = [name for node in nodes for name in _called(node) if name in library]
+        return (min(most + 1, len(nodes) + sum(sizes[name] for name in called)),
+                1 + max((depths[name] for name in called), default=0))
+
+    stack = list(library)
+    while stack:
+        name = stack[-1]
+        if name in sizes:
+            stack.pop()
+        elif name in inside:
+            inside.remove(name)
+            sizes[name], depths[name] = measured(library[name])
+        else:
+            inside.add(name)
+            below = set(called for node in library[name] for called in _called(node)
+                        if called in library and called not in sizes)
+            if not below.isdisjoint(inside):
+                return "its function {!r} calls itself".format(name)
+            stack += below
+    if max([measured(definition.node)[0]] + list(sizes.values())) > most:
+        return "its functions call each other so often that it is more than {} operations".format(most)
+    depth = max(depths.values(), default=0)
+    return "its functions call each other {} deep".format(depth) if depth > _DEEPEST else None
+
+
+def _called(node):
+    """The names of the functions that a node may call."""
+    yield node.op
+    for value in node.attr.values():
+        yield value.func.name
+        for function in value.list.func:
+            yield function.name
 
 
 def reaching_outside(definition, names=(), functions=(), fed=(), allowed=()):
@@ -69,10 +117,7 @@ def reaching_outside(definition, names=(), functions=(), fed=(), allowed=()):
         for node in waiting.pop():
             if node.op.startswith(OUTSIDE) and node.op not in allowed and not _prints(node):
                 return node.name, node.op
-            called = [node.op]
-            for value in node.attr.values():
-                called += [value.func.name] + [function.name for function in value.list.func]
-            waiting += [library.pop(name).node_def for name in called if name in library]
+            waiting += [library.pop(name).node_def for name in _called(node) if name in library]
     return None
 
 

@@ -751,6 +751,51 @@ def test_how_much_a_constant_may_claim(content, most):
                 refuse_unbelievable("x", definition, ValueError)
 
 
+def chain(length, times=1):
+    """A GraphDef of functions each of which calls the next so many times."""
+    definition = calls_of("f0")
+    for number in range(length - 1):
+        calling(definition, "f{}".format(number), *["f{}".format(number + 1)] * times)
+    calling(definition, "f{}".format(length - 1))
+    return definition
+
+
+@pytest.mark.parametrize("definition, text", [
+    (chain(200), None),
+    (chain(201), "201 deep"),
+    (chain(20000), "20000 deep"),
+    (chain(13, 2), None),
+    (chain(14, 2), "so often that it is more than 20000 operations"),
+    (chain(150, 9), "so often that it is more than 149[12]00 operations"),
+], ids=["deep", "too_deep", "far_too_deep", "wide", "too_wide", "far_too_wide"])
+def test_functions_that_unfold(definition, text):
+    """TensorFlow puts them in the place of their calls, until the memory or the stack has an end."""
+    if text is None:
+        refuse_unbelievable("x", definition, ValueError)
+        return
+    called_from_python = tf.GraphDef(library=definition.library)   # as a SavedModel's functions are
+    for one in (definition, called_from_python):
+        with pytest.raises(ValueError, match="x cannot be run: its functions call each other " + text):
+            refuse_unbelievable("x", one, ValueError)
+
+
+@pytest.mark.parametrize("round_about", [["f"], ["g", "f"], ["idle", "g", "idle", "h", "f"]], ids=len)
+def test_functions_that_call_themselves(round_about, tmp_path, capsys):
+    """Over one the process would end, in TensorFlow."""
+    definition = tf.GraphDef()
+    definition.CopyFrom(SOUND)
+    definition.node.add(name="calls", op="PartitionedCall").attr["f"].func.name = "f"
+    names = ["f"] + [name for name in round_about[:-1] if name != "idle"]
+    for number, name in enumerate(names):
+        calling(definition, name, "idle", *(names + ["f"])[number + 1:number + 2])
+    calling(definition, "idle")
+    path = written(tmp_path / "model.pb", definition.SerializeToString())
+    status, said = told(saliency_of(path, tmp_path), capsys)
+    assert status == 2 and said == "graphgrad: {} cannot be run: its function {!r} calls itself.\n".format(path, said.split("'")[1]), said
+    status, said = told(["compare", path, ARTEFACTS + ".npz"], capsys)
+    assert status == 2 and "calls itself" in said, said
+
+
 @settings(BOUNDED, max_examples=60)
 @given(mutated(GRAPH))
 def test_damaged_graphs(tmp_path, data):
