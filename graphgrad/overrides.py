@@ -54,7 +54,7 @@ class Override:
     graphs of their own.
     """
 
-    def __init__(self, gradients: Gradients, strict: bool = False, require: str = "each") -> None:
+    def __init__(self, gradients: Gradients, strict: bool, require: str) -> None:
         if not isinstance(gradients, dict) or not gradients:
             raise OverrideError(
                 "override_gradients takes a non-empty dict from op types to gradients, such as "

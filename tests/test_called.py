@@ -86,12 +86,26 @@ def test_4_8_what_cannot_be_called_is_refused():
         gg.override_gradients({"Relu": forty_two})(3)
 
 
-
-
 def test_what_returns_no_tensor_is_refused():
     """In eager mode the call is one tf.function, which would hand on a Python object of its tracing."""
     with pytest.raises(gg.OverrideError, match="<lambda> \\(.*test_called.py:\\d+\\) returned .*, which is no tensor: in eager"):
         gg.override_gradients({"Relu": forty_two})(lambda x: (tf.nn.relu(x), object())[1])(tensorflow.constant([1.0]))
+
+
+def test_what_may_be_beside_tensors():
+    """None, sparse tensors and rows are handed on."""
+    override = gg.override_gradients({"Relu": forty_two})
+    x = tensorflow.constant([1.0, 0.0])
+    none, sparse, rows = override(lambda x: (None, tensorflow.sparse.from_dense(tf.nn.relu(x)), tensorflow.IndexedSlices(
+        tf.nn.relu(x), tensorflow.constant([0, 1]))))(x)
+    assert none is None and sparse.values.numpy().tolist() == [1.0] and rows.values.numpy().tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("attribute", ["fit", "trainable_weights"])
+def test_what_has_one_thing_of_a_keras_model_is_none(attribute):
+    """An estimator's ``output`` is its own affair."""
+    kind = type("Estimator", (), {attribute: None, "output": 3, "__call__": lambda self, x: tf.nn.relu(x)})
+    assert gg.override_gradients({"Relu": forty_two})(kind()).output == 3
 
 
 def test_the_wrapper_says_what_it_wraps():

@@ -262,6 +262,20 @@ def test_4_2_what_recompute_grad_builds_again_is_under_the_override(tape, x, run
     assert run(record.gradient(y, x) if tape else tf.gradients(y, x)[0]).tolist() == FORTY_TWO
 
 
+def test_4_2_what_recompute_grad_builds_again_out_of_reach_is_told(x, run):
+    """A Defun that only the second building has: the warning comes then."""
+    built = []
+
+    def forward(y):
+        built.append(y)
+        return defun(tf.nn.relu)(y) if len(built) > 1 else tf.nn.relu(y)
+
+    with gg.override_gradients({"Relu": forty_two}):
+        y = recomputed(forward)(x)
+    with pytest.warns(gg.OverrideWarning, match="Out of reach of the override"):
+        tf.gradients(y, x)
+
+
 def test_4_2_a_loop_of_an_imported_graph_is_told(x):
     """Its body is in the library of the graph, and no operation of it is built in the block."""
     with tf.Graph().as_default() as old:
@@ -605,6 +619,25 @@ def test_the_report_proves_what_happened(x):
         "    not tagged, built before the block: early",
         "    not tagged, built after the block: late",
     ]
+
+
+def test_the_block_gives_its_override(x):
+    """``with gg.override_gradients(...) as override`` has the report at hand."""
+    with gg.override_gradients({"Relu": forty_two}) as override:
+        tf.nn.relu(x, name="inside")
+    assert override.report["Relu"].tagged == ["inside"]
+
+
+def test_the_report_names_what_an_inner_scope_took(graph, x):
+    """A map of TensorFlow's own, and another override."""
+    with gg.override_gradients({"Relu": forty_two}) as override:
+        with graph.gradient_override_map({"Relu": "Identity"}):
+            tf.nn.relu(x, name="mapped")
+        with gg.override_gradients({"Relu": None}):
+            tf.nn.relu(x, name="inner")
+        tf.nn.relu(x, name="outer")
+    assert override.report["Relu"].tagged == ["outer"]
+    assert override.report["Relu"].missed == {"mapped": "tagged 'Identity' by an inner scope", "inner": "taken by an inner override"}
 
 
 def test_the_report_outlives_the_graph_but_does_not_keep_it():

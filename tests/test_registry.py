@@ -96,7 +96,7 @@ def test_4_10_closures_of_one_source_under_one_name_are_an_error():
 
 def test_4_10_names_come_from_the_source():
     """Module and qualified name; rules with parameters say them."""
-    gg.register_gradient(unnamed)
+    assert gg.register_gradient(unnamed) is unnamed
     assert "test_registry.unnamed" in gradients
     override = gg.override_gradients({"Identity": gg.rules.scale(0.25), "Relu": gg.rules.guided})
     assert override.gradients == {"Identity": "graphgrad.scale(factor=0.25)", "Relu": "graphgrad.guided"}
@@ -187,6 +187,22 @@ def test_a_gradient_of_tensorflows_that_is_none(op_type, graph):
     with gg.override_gradients({"Relu": op_type}):
         y = tf.nn.relu(x)
     assert tf.gradients(y, x) == [None]
+    if op_type == "Shape":
+        with gg.override_gradients({"Mul": op_type}):
+            z = x * tf.placeholder(tf.float32, [None])
+        assert tf.gradients(z, list(z.op.inputs)) == [None, None]
+
+
+def test_none_for_a_single_input_as_tensorflow_1_took_it(graph):
+    """What ``graphgrad run`` lets through is told; two inputs are an error for it as well."""
+    told = []
+    x = tf.placeholder(tf.float32, [None])
+    one, two = tf.nn.relu(x).op, (x * x).op
+    record = gg.registry.gradients.register(lambda op, grad: None)
+    record.told = told.append
+    assert record(one, x) == [None] and len(told) == 1 and "returned None: its input has no gradient" in told[0]
+    with pytest.raises(gg.GradientError, match="returned None: a return statement may be missing"):
+        record(two, x)
 
 
 def test_bound_methods_and_partials(graph, run):
