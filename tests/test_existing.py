@@ -213,6 +213,16 @@ def test_4_7_a_defun_is_refused(x, run):
     assert relu_gradient(y, x, run) == ORDINARY
 
 
+def test_4_7_a_defun_with_nothing_selected_in_it_is_let_alone(x, run):
+    """Of other types, or outside of where=."""
+    y = defun(tf.tanh)(tf.nn.relu(x))
+    with gg.override_gradients({"Relu": forty_two}).on():
+        assert run(tf.gradients(y, x)[0]).min() > 1
+    z = defun(tf.nn.relu)(tf.nn.relu(x, name="chosen"))
+    with gg.override_gradients({"Relu": forty_two}).on(where="chosen"):
+        assert relu_gradient(z, x, run) == FORTY_TWO
+
+
 def test_strict_and_nothing_differentiated(graph):
     """What is a warning otherwise."""
     tf.nn.relu(tf.constant([1.0]))

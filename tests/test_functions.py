@@ -32,8 +32,8 @@ def numpy_gradient_form(inputs):
     return numpy_form(inputs, grad=None, numpy_grad=product_gradient)
 
 
-def tensorflow_form(inputs):
-    return gg.tf_func_with_grad(tf.multiply, inputs, grad=product_gradient)
+def tensorflow_form(inputs, grad=product_gradient):
+    return gg.tf_func_with_grad(tf.multiply, inputs, grad=grad)
 
 
 FORMS = [numpy_form, stateless_form, numpy_gradient_form, tensorflow_form]
@@ -102,6 +102,26 @@ def test_stateless_is_the_other_operation(inputs):
     """TensorFlow's trap: PyFuncStateless is another op type, which the copied recipe does not override."""
     assert [form(inputs).op.type for form in (numpy_form, stateless_form, tensorflow_form)] == [
         "PyFunc", "PyFuncStateless", "IdentityN"]
+
+
+def test_a_saved_model_is_told_what_was_built_in_python(inputs):
+    """TensorFlow asks for a gradient without an operation when it saves one."""
+    names = []
+    for name, build in (("test_functions.python", numpy_form), ("test_functions.tensorflow", tensorflow_form)):
+        gg.register_gradient(name)(lambda op, grad: product_gradient(op, grad))
+        names.append(build(inputs, grad=name).op.get_attr("_gradient_op_type").decode())
+    with pytest.raises(gg.RegistrationError, match="with which a py_func_with_grad was built: a saved model keeps no Python"):
+        _tf.registered_gradient(names[0])(None, 1.0)
+    with pytest.raises(gg.RegistrationError, match="without an operation, to store it once for all"):
+        _tf.registered_gradient(names[1])(None, 1.0)
+
+
+def test_a_numpy_gradient_is_run_each_time(inputs):
+    """Stateful: TensorFlow neither folds it nor runs two of them as one."""
+    y = gg.py_func_with_grad(np.multiply, inputs, tf.float32, numpy_grad=lambda op, grad: (grad, grad), stateful=False)
+    gradient = tf.gradients(y, inputs)[0]
+    kinds = [op.type for op in _tf.upstream([gradient.op]) - {y.op} if "PyFunc" in op.type]
+    assert y.op.type == "PyFuncStateless" and kinds == ["PyFunc"]
 
 
 def test_several_outputs_one_of_them_integer(graph, run):

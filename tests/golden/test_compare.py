@@ -12,7 +12,7 @@ import pytest
 import graphgrad as gg
 from graphgrad.golden.compare import compare, load
 from graphgrad.golden.recorder import Recorder
-from graphgrad.golden.report import Row, comparison_text, suite_table
+from graphgrad.golden.report import Report, Row, comparison_text, suite_table
 
 VALUES = np.array([1.0, -2.0, 3.0], np.float32)
 
@@ -636,3 +636,12 @@ def test_variables_that_are_gone_and_final_values(tmp_path):
     assert compare(trained("none", 2), old).notes == []   # what notes no variables at all has not lost any
     renamed = compare(trained("renamed", 2, ("u:0", 1.0), ("w:0", 2.0)), old, mapping={"v:0": "u:0"})
     assert renamed.same and renamed.compared == 6
+
+
+def test_a_report_of_what_has_no_dtype(tmp_path):
+    """None where an array was, as JSON has it; what was compared has its own."""
+    new = recording(tmp_path, "new", [("path", None), ("y", VALUES)])
+    old = recording(tmp_path, "old", [("path", VALUES), ("y", VALUES)])
+    data = Report("x", compare(new, old), new, old).as_dict()
+    assert [(one["where"], one["dtype"]) for one in data["tensors"]] == [("run 0, path", None), ("run 0, y", "float32")]
+    assert json.loads(json.dumps(data))["verdict"] == "differs"

@@ -61,6 +61,8 @@ EQUIVALENT = {
     "checks _refuse_serialized taken out: _refuse('{!r} (type {}{})'.format(name, kind, "
     "', gradient {}'.format(tag) if tag else ''))": "the same",
     "whole _mask constant: 0": "it is set back at once",
+    "existing _Selection.add_graph constant: 1": "it is only asked which is the most common",
+    "blocks Block constant: True": "it is looked for, not at",
     "functions  constant: 12": "any length sets processes apart",
     "functions _python_operation constant: 12": "the same",
 }
