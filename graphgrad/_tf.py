@@ -660,6 +660,7 @@ def freeze(function):
 
 #: What protobuf raises over bytes that are no message. The package is what TensorFlow needs, and has imported.
 DecodeError = sys.modules["google.protobuf.message"].DecodeError
+text_format = sys.modules["google.protobuf.text_format"]
 
 
 def saved_model_contents(path):

@@ -5,7 +5,6 @@ initializer, a training step) are not run; a graph without values starts from th
 """
 import importlib
 import os
-import tempfile
 
 import numpy as np
 import tensorflow
@@ -291,11 +290,6 @@ def _graph_def(path):
         with open(path, "rb") as stream:
             definition.ParseFromString(stream.read())
         return definition
-    # TensorFlow reads a MetaGraphDef as text, and nothing else.
-    with open(path, encoding="utf-8") as stream, tempfile.TemporaryDirectory(prefix="graphgrad-") as folder:
-        name = os.path.join(folder, "graph.meta")
-        with open(name, "w", encoding="utf-8") as meta:
-            meta.write("graph_def {" + stream.read() + "}")
-        with tf.Graph().as_default() as graph:
-            tf.train.import_meta_graph(name)
-            return graph.as_graph_def()
+    with open(path, encoding="utf-8") as stream:
+        _tf.text_format.Parse(stream.read(), definition)
+    return definition
