@@ -17,7 +17,7 @@ _DEEPEST = 200         # calls in each other
 #: Op types, by how they begin.
 OUTSIDE = ("PyFunc", "EagerPyFunc", "Write", "Save", "MergeV2Checkpoints", "DistributedSave", "DatasetToTFRecord",
            "ExperimentalDatasetToTFRecord", "CacheDataset", "SnapshotDataset", "CreateSummary", "PrintV2", "Debug",
-           "RemoteCall", "RegisterDataset", "DataService", "FileSystem", "Rpc", "TryRpc", "Abort")
+           "Remote", "RegisterDataset", "DataService", "FileSystem", "Rpc", "TryRpc", "Abort")
 
 #: What TensorFlow calls of an object of a SavedModel when it loads it.
 _INITIALIZERS = ("_initialize", "_create_resource", "_destroy_resource")
