@@ -583,6 +583,11 @@ def watch_gradients(seen):
     return lambda: setattr(gradients_util, "_GradientsHelper", original)
 
 
+def select(condition, x, y):
+    """tf.compat.v1.where of three tensors of one shape; TensorFlow 1.15 logs that it is deprecated."""
+    return tf.raw_ops.Select(condition=condition, x=x, y=y)
+
+
 def has_default_graph():
     """Whether there is a current graph that something was built in, without making one (ops._default_graph_stack)."""
     stack = _ops._default_graph_stack

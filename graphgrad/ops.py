@@ -7,7 +7,7 @@ call. The gradients are rules of ``graphgrad.rules``; ``check_gradient`` knows w
 from typing import Any, Callable, Optional
 
 from . import rules
-from ._tf import tf, v1
+from ._tf import select, tf, v1
 from ._types import Tensor, TensorLike
 from .functions import tf_func_with_grad
 from .rules._kinds import bits, number, whole
@@ -196,7 +196,7 @@ def ternarize(x: TensorLike, thresh: Optional[float] = 0.05, method: str = "ttq"
 
     def forward(x, wp, wn, threshold):
         zeros = tf.zeros_like(x)
-        return v1.where(x > threshold, wp + zeros, v1.where(x < -threshold, zeros - wn, zeros))
+        return select(x > threshold, wp + zeros, select(x < -threshold, zeros - wn, zeros))
 
     return tf_func_with_grad(forward, [x] + [tf.convert_to_tensor(s, x.dtype) for s in scales] + [threshold],
                              grad=rules.ttq, name="ternarize")

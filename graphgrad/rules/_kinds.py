@@ -2,7 +2,7 @@
 import math
 import operator
 
-from .._tf import tf
+from .._tf import select, tf
 from ..errors import GradientError
 
 
@@ -87,7 +87,7 @@ def whole(value):
 
 def keep(condition, tensor):
     """``tensor`` where the condition holds (same shape), else zero: selected, so that an infinity leaves no NaN."""
-    return tf.compat.v1.where(condition, tensor, tf.zeros_like(tensor))
+    return select(condition, tensor, tf.zeros_like(tensor))
 
 
 def per_sample(tensor):

@@ -1,7 +1,7 @@
 """Rules that steer the gradient: turned, scaled, clipped, bounded, or that of another function."""
 from typing import Any, Callable
 
-from .._tf import tf
+from .._tf import select, tf
 from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
@@ -106,7 +106,7 @@ def clip_by_norm(norm: float) -> GradientFunction:
         wide = tf.cast(grad, tf.float32) if grad.dtype.size < 4 else grad
         squared = tf.reduce_sum(tf.square(wide))
         # The square root of 0 has an infinite derivative: take it of 1 where it is not used.
-        length = tf.sqrt(tf.compat.v1.where(squared > 0, squared, tf.ones_like(squared)))
+        length = tf.sqrt(select(squared > 0, squared, tf.ones_like(squared)))
         return tf.cast(wide * (norm / tf.maximum(length, norm)) if norm else tf.zeros_like(wide), grad.dtype)
 
     return rule

@@ -9,7 +9,7 @@ epsilon left out, as iNNvestigate and zennit do.
 """
 import numpy as np
 
-from .._tf import tf
+from .._tf import select, tf
 from .._types import GradientFunction, TensorLike
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
@@ -312,7 +312,7 @@ def _stable(epsilon):
     def divide(relevance, z):
         if epsilon:
             size = epsilon * tf.ones_like(z)
-            return relevance / (z + tf.compat.v1.where(z >= 0, size, -size))
+            return relevance / (z + select(z >= 0, size, -size))
         empty = tf.equal(z, 0)
         return keep(tf.logical_not(empty), relevance / (z + tf.cast(empty, z.dtype)))
 

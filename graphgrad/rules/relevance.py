@@ -5,7 +5,7 @@ in one batch, samples first, as many baselines behind them (``ops.paired``); the
 takes the halves apart. It needs no second graph, no run beforehand and no fixed batch size, and holds in bodies.
 The rules look at the first half of g alone and give both halves the same.
 """
-from .._tf import tf
+from .._tf import select, tf
 from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import gradient_rule, original_gradient
@@ -46,7 +46,7 @@ def lrp_epsilon_gradient(epsilon: float = 1e-4) -> GradientFunction:
         """
         x = elementwise("lrp_epsilon_gradient", op)
         size = epsilon * tf.ones_like(x)
-        return grad * op.outputs[0] / (x + tf.compat.v1.where(x >= 0, size, -size))
+        return grad * op.outputs[0] / (x + select(x >= 0, size, -size))
 
     return rule
 
@@ -223,8 +223,8 @@ def _slope(factor, rise, run, near, instead):
     """``factor * rise / run``, and ``instead`` where the run is no longer than ``near``."""
     far = tf.abs(run) > near
     far = tf.logical_and(far, tf.ones_like(rise, tf.bool))
-    run = tf.compat.v1.where(far, run + tf.zeros_like(rise), tf.ones_like(rise))
-    return tf.compat.v1.where(far, factor * rise / run, instead)
+    run = select(far, run + tf.zeros_like(rise), tf.ones_like(rise))
+    return select(far, factor * rise / run, instead)
 
 
 def _sum_to(gradient, tensor):

@@ -1,5 +1,5 @@
 """Straight-through estimators: a gradient for steps, signs and roundings, whose own is zero or none."""
-from .._tf import tf
+from .._tf import select, tf
 from .._types import GradientFunction
 from ..errors import GradientError
 from ..registry import declare_surrogate, gradient_rule
@@ -213,7 +213,7 @@ def ttq(op, grad):
     floating("ttq", op, x)
     above, below = x > threshold, x < -threshold
     ones = tf.ones_like(x)
-    scale = tf.compat.v1.where(above, wp * ones, tf.compat.v1.where(below, wn * ones, ones))
+    scale = select(above, wp * ones, select(below, wn * ones, ones))
     return grad * scale, tf.reduce_sum(keep(above, grad)), -tf.reduce_sum(keep(below, grad)), None
 
 

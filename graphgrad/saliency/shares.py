@@ -1,5 +1,5 @@
 """How relevance goes through products and quotients, where it is known which of their inputs depend on x."""
-from .._tf import tf
+from .._tf import select, tf
 from ..registry import original_gradient
 from ..rules._kinds import keep
 
@@ -20,7 +20,7 @@ def shares(op, relevance, varies, epsilon=0.0):
     """
     z = op.outputs[0]
     size = epsilon * tf.ones_like(z)
-    stable = z + tf.compat.v1.where(z >= 0, size, -size) if epsilon else z
+    stable = z + select(z >= 0, size, -size) if epsilon else z
     empty = tf.equal(stable, 0)
     share = keep(tf.logical_not(empty), relevance / (stable + tf.cast(empty, z.dtype)))
     gradients = original_gradient(op, share)

@@ -3,6 +3,8 @@ import contextlib
 import gc
 import os
 import socket
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -252,3 +254,12 @@ def test_a_called_override_in_eager_mode():
         del model, overridden, tape, x, y
     gc.collect()
     assert [reference() for reference in gone] == [None] * len(gone)
+
+
+def test_no_public_name_calls_what_tensorflow_calls_deprecated():
+    """TensorFlow 1.15 logs that once for each function, with the file of the caller."""
+    done = subprocess.run([sys.executable, "-m", "tests.benchmarks.bench_leaks", "1"], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True, timeout=500)
+    assert done.returncode == 0 and "smoothed_max_pool" in done.stdout, done.stdout
+    ours = os.path.dirname(gg.__file__)
+    assert [line for line in done.stdout.splitlines() if "From {}".format(ours) in line] == []
