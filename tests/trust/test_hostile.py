@@ -436,6 +436,19 @@ def test_what_reaches_outside_from_a_gradient_function(field):
     assert reaching_outside(definition, ["y"]) == ("last", "WriteFile")
 
 
+def test_what_a_saved_model_runs_when_it_is_loaded():
+    """What restores it, and its initializer, as TensorFlow 1.0, 1.15 and 2.x write it; no other signature."""
+    meta = tf.MetaGraphDef()
+    meta.saver_def.restore_op_name = "restore"
+    meta.collection_def["legacy_init_op"].node_list.value.append("legacy")
+    meta.collection_def["saved_model_main_op"].node_list.value.append("main")
+    meta.collection_def["trainable_variables"].node_list.value.append("variable")
+    meta.signature_def["__saved_model_init_op"].outputs["__saved_model_init_op"].name = "init"
+    meta.signature_def["serving_default"].outputs["y"].name = "y:0"
+    operations, functions = run_by_loading(meta)
+    assert sorted(operations) == ["init", "legacy", "main", "restore"] and functions == []
+
+
 def test_objects_that_are_not_there():
     """A SavedModel that names objects past the end of its list."""
     meta = tf.MetaGraphDef()
