@@ -231,6 +231,15 @@ def keep_alive(graph, thing):
         owner._graphgrad_owned[id(thing)] = thing
 
 
+@contextlib.contextmanager
+def name_scope(name, default=None):
+    """A name scope that no other thread opens here as well: TensorFlow numbers names without a lock (unique_name)."""
+    with contextlib.ExitStack() as scopes:
+        with lock:
+            scope = scopes.enter_context(v1.name_scope(name, default))
+        yield scope
+
+
 # --- Python functions as operations -------------------------------------------------------------------
 
 def python_operation(function, token, inputs, output_dtypes, stateful, name):

@@ -70,7 +70,7 @@ def py_func_with_grad(func: Callable[..., Any], inp: OneOrMore, Tout: OneOrMore,
             func, list(tensors), Tout, grad, numpy_grad, stateful, output_shapes, name), inputs)
     single = not isinstance(Tout, (list, tuple))
     dtypes = [tf.as_dtype(dtype) for dtype in ([Tout] if single else Tout)]
-    with _tf.v1.name_scope(name, "PyFuncWithGrad") as scope:
+    with _tf.name_scope(name, "PyFuncWithGrad") as scope:
         inputs = [tf.convert_to_tensor(tensor) for tensor in inputs]
         shapes = _output_shapes(output_shapes, inputs, len(dtypes), single)
         forward = _Forward(func, dtypes, shapes, single)
@@ -117,7 +117,7 @@ def tf_func_with_grad(func: Callable[..., Any], inp: OneOrMore, grad: Gradient, 
     if not isinstance(gradient, GradientRecord):
         gradient = gradients.register(_as_function(gradient, tag))
         tag = gradient.name
-    with _tf.v1.name_scope(name, "TFFuncWithGrad") as scope:
+    with _tf.name_scope(name, "TFFuncWithGrad") as scope:
         inputs = [tf.convert_to_tensor(tensor) for tensor in inputs]
         graph = _tf.v1.get_default_graph()
         before = graph.version
