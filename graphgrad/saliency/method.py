@@ -5,7 +5,7 @@ from typing import Any, Iterable, Iterator, Optional, Sequence
 
 import numpy as np
 
-from .._tf import name_scope, tf, v1
+from .._tf import tf, v1
 from .._types import Array, Feed, Session, Tensor, TensorLike
 from ..errors import SaliencyError
 from ..overrides import Override
@@ -42,7 +42,7 @@ class Method:
         self.graph = _graph_of(y, x)
         self.x = x
         self.override = override
-        with self.graph.as_default(), self.graph.control_dependencies(None), name_scope("graphgrad_saliency"):
+        with self.graph.as_default(), self.graph.control_dependencies(None), v1.name_scope("graphgrad_saliency"):
             self.target = Target(y, target)
             self.scores = self.target.scores
             self.path = Path(self.scores, x)
