@@ -25,6 +25,11 @@ def function_outputs(op):
     return _tf.integer(op, OUTPUTS_ATTRIBUTE) if op.type == "IdentityN" else None
 
 
+def function_captures(op):
+    """Whether gradients have to go through the forward of a tf_func_with_grad, to what it uses beside its inputs."""
+    return _tf.integer(op, CAPTURES_ATTRIBUTE) != 0
+
+
 class FunctionOperation:
     """What the gradient function of a tf_func_with_grad is given as ``op``: its inputs and outputs.
 

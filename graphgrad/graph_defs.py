@@ -59,15 +59,19 @@ def _problem(dtype, value):
 def _endless(definition):
     """Which function of a GraphDef calls itself, or too many others, as a clause; None if none does."""
     library = {function.signature.name: function.node_def for function in definition.library.function}
+    if not library:
+        return None
     most = max(_UNFOLDED, _MOST_GAIN * (len(definition.node) + sum(map(len, library.values()))))
     sizes, depths, inside = {}, {}, set()   # of functions that are done; those that are being looked at
 
-    def measured(nodes):
-        """How many operations they are with functions in the place of their calls, and how deep in each other."""
-        called = [name for node in nodes for name in _called(node) if name in library]
-        return (min(most + 1, len(nodes) + sum(sizes[name] for name in called)),
-                1 + max((depths[name] for name in called), default=0))
+    def calls_of(nodes):
+        return [name for node in nodes for name in _called(node) if name in library]
 
+    def size(nodes, called):
+        """How many operations they are with functions in the place of their calls."""
+        return min(most + 1, len(nodes) + sum(sizes[name] for name in called))
+
+    calls = {name: calls_of(nodes) for name, nodes in library.items()}
     stack = list(library)
     while stack:
         name = stack[-1]
@@ -75,17 +79,17 @@ def _endless(definition):
             stack.pop()
         elif name in inside:
             inside.remove(name)
-            sizes[name], depths[name] = measured(library[name])
+            sizes[name] = size(library[name], calls[name])
+            depths[name] = 1 + max((depths[called] for called in calls[name]), default=0)
         else:
             inside.add(name)
-            below = set(called for node in library[name] for called in _called(node)
-                        if called in library and called not in sizes)
+            below = set(calls[name]).difference(sizes)
             if not below.isdisjoint(inside):
                 return "its function {!r} calls itself".format(name)
             stack += below
-    if max([measured(definition.node)[0]] + list(sizes.values())) > most:
+    if max(size(definition.node, calls_of(definition.node)), *sizes.values()) > most:
         return "its functions call each other so often that it is more than {} operations".format(most)
-    depth = max(depths.values(), default=0)
+    depth = max(depths.values())
     return "its functions call each other {} deep".format(depth) if depth > _DEEPEST else None
 
 

@@ -211,7 +211,7 @@ def round_ste(x: TensorLike, offset: Optional[TensorLike] = None) -> Tensor:
     """
     if offset is None:
         return _ruled("round_ste", tf.round, x, rules.straight_through)
-    return _ruled("round_ste", lambda x: tf.round(x - offset) + offset, x, rules.straight_through)
+    return _ruled("round_ste", lambda x: tf.stop_gradient(tf.round(x - offset) + offset), x, rules.straight_through)
 
 
 def soft_round(x: TensorLike, alpha: TensorLike, eps: float = 1e-3) -> Tensor:
@@ -303,7 +303,7 @@ def quantize_ste(quantizer: Callable[[Any], Any], minimum: Optional[float] = Non
         raise ValueError("quantize_ste: give both minimum and maximum, or none.")
     _callable("quantize_ste", quantizer)
     rule = rules.straight_through if minimum is None else rules.straight_through_interval(minimum, maximum)
-    return lambda x: _ruled("quantize_ste", quantizer, x, rule, captures=True)
+    return lambda x: _ruled("quantize_ste", quantizer, x, rule)
 
 
 # --- Samples and choices ----------------------------------------------------------------------------------
@@ -537,11 +537,8 @@ def contributions(gradient: TensorLike, pair: Tensor) -> Tensor:
 
 # --- Shared -----------------------------------------------------------------------------------------------
 
-def _ruled(name, forward, x, rule, rank=0, captures=False):
-    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule.
-
-    What the forward uses beside x gets its gradient through it if it ``captures``, and else none.
-    """
+def _ruled(name, forward, x, rule, rank=0):
+    """``forward(x)``, which must keep shape and dtype, with the gradient of a rule."""
     x = _floating(name, x, rank)
 
     def checked(given):
@@ -549,7 +546,7 @@ def _ruled(name, forward, x, rule, rank=0, captures=False):
         if y.dtype != x.dtype or not y.shape.is_compatible_with(x.shape):
             raise ValueError("{}: the result must have the dtype and shape of the input, {} {}, but has {} {}.".format(
                 name, x.dtype.name, x.shape, y.dtype.name, y.shape))
-        return y if captures else tf.stop_gradient(y)
+        return y
 
     return tf_func_with_grad(checked, [x], grad=rule, name=name)
 

@@ -17,7 +17,7 @@ from typing import Any, Callable, List, Optional, overload
 
 from . import _tf
 from ._types import Function, GradientFunction, Operation, Tensor
-from .contract import CAPTURES_ATTRIBUTE, FunctionOperation, call_gradient, function_outputs
+from .contract import FunctionOperation, call_gradient, function_captures, function_outputs
 from .errors import RegistrationError
 from .sources import (
     is_made_by_a_call,
@@ -62,8 +62,7 @@ class GradientRecord:
         # A tf_func_with_grad, possibly loaded from a file: the function sees its own inputs and outputs.
         view = FunctionOperation(op, outputs)
         gradients = call_gradient(self.function, self.name, self.place, view, grads[:outputs], self.told)
-        captures = _tf.integer(op, CAPTURES_ATTRIBUTE) != 0
-        return (list(grads[:outputs]) if captures else [None] * outputs) + gradients
+        return (list(grads[:outputs]) if function_captures(op) else [None] * outputs) + gradients
 
     def observe(self, log):
         """Have a log told of operations that have no binding (1.15's bodies)."""

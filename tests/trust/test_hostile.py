@@ -644,32 +644,29 @@ for _name in ("model.ckpt.meta", "model.ckpt.index", "model.ckpt.data-00000-of-0
         FILES[_name] = _stream.read()
 
 
+def damaged_model(tmp_path, name, data):
+    """The artefacts anew, with data in the place of one of their files; returns the path of the model it is of."""
+    folder = tmp_path / "artefacts"
+    shutil.rmtree(str(folder), ignore_errors=True)
+    shutil.copytree(ARTEFACTS, str(folder))
+    written(folder.joinpath(*name.split("/")), data)
+    return str(folder / {"saved": "saved", "model": "model.ckpt.meta"}.get(name[:5], name))
+
+
 @settings(BOUNDED, max_examples=80)
 @given(st.sampled_from(sorted(FILES)).flatmap(lambda name: st.tuples(st.just(name), mutated(FILES[name]))))
 def test_damaged_models_to_compare(tmp_path, capsys, damaged):
     """Checkpoint, meta graph, SavedModel, frozen graph and its text: compared with a recording, or refused."""
-    name, data = damaged
-    folder = tmp_path / "artefacts"
-    if not folder.exists():
-        shutil.copytree(ARTEFACTS, str(folder))
-    path = written(folder.joinpath(*name.split("/")), data)
-    try:
-        model = {"saved": "saved", "model": "model.ckpt.meta"}.get(name[:5], name)
-        told(["compare", str(folder / model), ARTEFACTS + ".npz"], capsys)
-    finally:
-        written(path, FILES[name])
+    told(["compare", damaged_model(tmp_path, *damaged), ARTEFACTS + ".npz"], capsys)
 
 
 @pytest.mark.parametrize("name", ["model.ckpt.data-00000-of-00001", "model.ckpt.index", "saved/saved_model.pb",
                                   "saved/variables/variables.data-00000-of-00001", "frozen.pb"])
 def test_models_that_are_cut_off(name, tmp_path, capsys):
     """Nothing is computed of half a model."""
-    folder = tmp_path / "artefacts"
-    shutil.copytree(ARTEFACTS, str(folder))
-    written(folder.joinpath(*name.split("/")), FILES[name][:len(FILES[name]) // 2])
-    model = {"saved": "saved", "model": "model.ckpt.meta"}.get(name[:5], name)
-    status, said = told(["compare", str(folder / model), ARTEFACTS + ".npz"], capsys)
-    assert status == 2 and said.startswith("graphgrad: {} cannot be loaded: ".format(folder / model)), said
+    model = damaged_model(tmp_path, name, FILES[name][:len(FILES[name]) // 2])
+    status, said = told(["compare", model, ARTEFACTS + ".npz"], capsys)
+    assert status == 2 and said.startswith("graphgrad: {} cannot be loaded: ".format(model)), said
 
 
 def test_a_model_that_asks_for_more_memory_than_there_is(graph, tmp_path, capsys):
