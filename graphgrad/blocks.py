@@ -59,33 +59,40 @@ class Block:
 
     def undo(self):
         """Take off what an ``open`` that was interrupted has put on."""
-        self._device.close()
-        self._scopes.close()
-        if self in self._opened:
-            self._opened.remove(self)
+        with _tf.lock:
+            self._device.close()
+            self._scopes.close()
+            if self in self._opened:
+                self._opened.remove(self)
 
     def close(self):
         """Take the override off, and look for what it did not see."""
-        opened = self._opened
-        if opened[-1] is not self:
-            self.abandoned = True
-            if opened[-1].thread != self.thread and _tf.innermost_device(self.graph) == self._see:
-                self._device.close()   # devices are a thread's own in this graph
-            raise OverrideError(
-                "{!r} was closed before {!r}, which was opened later in the same graph: close them in the opposite "
-                "order. It stays in force until that one is closed.".format(self.override, opened[-1].override))
-        self._take_off()
-        while opened and opened[-1].abandoned:
-            opened[-1]._take_off()
+        with _tf.lock:   # so that no thread opens a block when this one was found to be the last
+            opened, last = self._opened, self._opened[-1]
+            if last is not self:
+                self.abandoned = True
+                if last.thread != self.thread and _tf.innermost_device(self.graph) == self._see:
+                    self._device.close()   # devices are a thread's own in this graph
+                raise OverrideError(
+                    "{!r} was closed before {!r}, which was opened later in the same graph: close them in the opposite "
+                    "order. It stays in force until that one is closed.".format(self.override, last.override))
+            closed = [self]
+            self._take_off()
+            while opened and opened[-1].abandoned:
+                closed.append(opened[-1])
+                closed[-1]._take_off()
+        for block in closed:
+            block._look_for_unseen()
 
     def _take_off(self):
         try:
-            with _tf.lock:
-                self._opened.remove(self)
-                self._device.close()
-                self._scopes.close()
+            self._opened.remove(self)
+            self._device.close()
+            self._scopes.close()
         finally:
             self.log.spans.append((self.first, self.graph.version))
+
+    def _look_for_unseen(self):
         if self.graph.version - self.first != self.seen:
             self._sweep()
         for op in self._running:

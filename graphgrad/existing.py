@@ -56,8 +56,9 @@ def override_existing(override, graph, where, between):
             _tf.unbind(op, binding)
         for call in reversed(calls):
             call.restore()
-        if hold in _held.get(graph, ()):
-            _held[graph].remove(hold)
+        with _tf.lock:   # nobody reads the list meanwhile
+            if hold in _held.get(graph, ()):
+                _held[graph].remove(hold)
     if bound and log.passes == passes:
         message = ("No gradient was built through any of the {} that on() overrode while its block was open: call "
                    "tf.gradients inside the block.".format(_count(len(bound), "operation")))

@@ -40,7 +40,7 @@ TESTS = {
     "blocks": ["overrides", "reach", "tapes", "trust/test_concurrency"],
     "existing": ["existing", "reach", "trust/test_concurrency"],
     "called": ["called", "overrides", "keras"],
-    "functions": ["functions", "reach"],
+    "functions": ["functions", "reach", "trust/test_concurrency"],
     "checks": ["checks"],
     "whole": ["whole", "golden/test_files"],
     "graph_defs": ["trust/test_hostile"],

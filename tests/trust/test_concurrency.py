@@ -16,7 +16,7 @@ import pytest
 from conftest import tf
 
 import graphgrad as gg
-from graphgrad import _tf, blocks, registry
+from graphgrad import _tf, blocks, existing, registry
 
 THREADS = 16
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -303,6 +303,110 @@ def test_turns_in_one_graph():
     built = at_once(build)
     for index, values in enumerate(run(graph, built)):
         assert np.array(values).tolist() == [[float(index)] * 2] * 5
+
+
+class Meeting(list):
+    """A list that lets another thread have its turn once: before an entry comes, or when one was looked at (``at``)."""
+
+    def __init__(self, at, other):
+        super().__init__()
+        self.at, self.thread = at, threading.Thread(target=other)
+
+    def _meet(self, at):
+        if at == self.at:
+            self.at = None
+            self.thread.start()
+            self.thread.join(0.5)   # it waits for us, or is done
+
+    def append(self, entry):
+        self._meet("append")
+        super().append(entry)
+
+    def __getitem__(self, place):
+        entry = super().__getitem__(place)
+        if place == -1:
+            self._meet("look")
+        return entry
+
+
+def test_a_block_opened_while_another_threads_is_being_closed(shared):
+    """One comes after the other: closed in the wrong order, an override would stay in force."""
+    x, gradients, errors = shared.get_tensor_by_name("x:0"), [], []
+    closed = threading.Event()
+
+    def other():
+        try:
+            with shared.as_default(), gg.override_gradients({"Tanh": times(3.0)}):
+                assert closed.wait(60)
+                gradients.append(tf.gradients(tf.tanh(x), x)[0])
+        except BaseException as error:
+            errors.append(error)
+
+    opened = blocks._open_blocks[shared] = Meeting("look", other)
+    try:
+        with shared.as_default(), gg.override_gradients({"Tanh": times(2.0)}):
+            gradients.append(tf.gradients(tf.tanh(x), x)[0])
+    finally:
+        closed.set()
+        opened.thread.join()
+    assert not errors, errors
+    with shared.as_default():
+        gradients.append(tf.gradients(tf.tanh(x), x)[0])
+    two, three, ordinary = run(shared, gradients)
+    assert two.tolist() == [2.0, 2.0] and three.tolist() == [3.0, 3.0]
+    assert np.allclose(ordinary, 1 - np.tanh([1.0, -1.0]) ** 2)
+
+
+def test_a_block_opened_while_another_thread_opens_one(shared):
+    """One comes after the other, in the list of what is open as in the graph."""
+    x, errors = shared.get_tensor_by_name("x:0"), []
+    inside, closing = threading.Event(), threading.Event()
+
+    def other():
+        try:
+            with shared.as_default(), gg.override_gradients({"Sin": times(3.0)}):
+                tf.sin(x)
+                inside.set()
+                assert closing.wait(60)
+        except BaseException as error:
+            errors.append(error)
+
+    opened = blocks._open_blocks[shared] = Meeting("append", other)
+    override = gg.override_gradients({"Tanh": times(2.0)})
+    with shared.as_default():
+        try:
+            with pytest.raises(gg.OverrideError, match="opened later in the same graph: close them in the opposite order"):
+                with override:
+                    assert inside.wait(60)
+                    y = tf.tanh(x)
+        finally:
+            closing.set()
+            opened.thread.join()
+        dx = tf.gradients(y, x)[0]
+    assert not errors, errors
+    assert run(shared, dx).tolist() == [2.0, 2.0]
+
+
+def test_on_of_two_threads_at_the_same_moment(shared):
+    """The second finds what the first holds, however close they come."""
+    x, refused = shared.get_tensor_by_name("x:0"), []
+    inside = threading.Event()
+    with shared.as_default():
+        y = tf.tanh(x)
+
+    def other():
+        with pytest.raises(gg.OverrideError, match="is held by on.. in another thread"):
+            with shared.as_default(), gg.override_gradients({"Tanh": times(3.0)}).on(shared):
+                inside.wait(5)
+        refused.append(True)
+
+    held = existing._held[shared] = Meeting("append", other)
+    with shared.as_default(), gg.override_gradients({"Tanh": times(2.0)}).on(shared):
+        held.thread.join()
+        inside.set()
+        dx = tf.gradients(y, x)[0]
+    assert refused and run(shared, dx).tolist() == [2.0, 2.0]
+    assert not held
 
 
 def test_on_closed_in_another_order_than_opened(shared):
