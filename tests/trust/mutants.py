@@ -36,8 +36,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TESTS = {
     "registry": ["registry", "overrides", "existing", "functions", "saved", "trust/test_concurrency"],
     "contract": ["overrides", "functions", "registry"],
-    "overrides": ["overrides", "existing", "called", "presets"],
-    "blocks": ["overrides", "reach", "tapes", "trust/test_concurrency"],
+    "overrides": ["overrides", "existing", "called", "presets", "trust/test_concurrency", "trust/test_faults"],
+    "blocks": ["overrides", "reach", "tapes", "trust/test_concurrency", "trust/test_faults"],
     "existing": ["existing", "reach", "trust/test_concurrency"],
     "called": ["called", "overrides", "keras"],
     "functions": ["functions", "reach", "trust/test_concurrency"],

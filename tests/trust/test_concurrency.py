@@ -16,7 +16,7 @@ import pytest
 from conftest import tf
 
 import graphgrad as gg
-from graphgrad import _tf, blocks, existing, registry
+from graphgrad import _tf, blocks, existing, functions, registry
 
 THREADS = 16
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -535,14 +535,14 @@ def test_registering_the_same_function_at_once_is_quiet():
 def test_registering_other_names_at_once_loses_none():
     """Sixteen threads register 60 names each: all are there, in both registries, with the function they were given."""
     def register(index):
-        functions = [times(float(number)) for number in range(60)]
-        for number, function in enumerate(functions):
+        registered = [times(float(number)) for number in range(60)]
+        for number, function in enumerate(registered):
             gg.register_gradient("trust.other.{}.{}".format(index, number))(function)
             assert sorted(registry.gradients)   # reading meanwhile
-        return functions
+        return registered
 
-    for index, functions in enumerate(at_once(register)):
-        for number, function in enumerate(functions):
+    for index, registered in enumerate(at_once(register)):
+        for number, function in enumerate(registered):
             name = "trust.other.{}.{}".format(index, number)
             assert registry.gradients[name].function is function and _tf.is_registered(name)
             registry.gradients.drop(name)
@@ -590,6 +590,78 @@ def test_passing_functions_come_and_go_in_all_threads():
     gc.collect()
     assert set(registry.gradients) - before[0] <= {registry.gradients.register(rule_of_the_module).name}
     assert {name for name in set(_tf.registered_names()) - before[1] if "times" in name} == set()
+
+
+# The lock.
+
+def of_an_override(do):
+    return lambda graph: functools.partial(do, gg.override_gradients({"Tanh": times(2.0)}))
+
+
+def of_a_record(do):
+    def action(graph):
+        log = gg.override_gradients({"Tanh": times(2.0)}).log_for(graph)
+        return functools.partial(do, registry.gradients.register(rule_of_the_module), log)
+
+    return action
+
+
+def undo_a_block(graph):
+    block = blocks.Block(gg.override_gradients({"Tanh": times(2.0)}), graph)
+    block.open()
+    return block.undo
+
+
+def leave_on(graph):
+    override = gg.override_gradients({"Tanh": times(2.0)}).on(graph)
+    override.__enter__()
+    tf.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))
+    return functools.partial(override.__exit__, None, None, None)
+
+
+def python_operation(graph):
+    def identity(a):
+        return a
+
+    x = graph.get_tensor_by_name("x:0")
+    return lambda: functions._python_operation(identity, "identity", [x], [tf.float32], True, "identity")
+
+
+TAKES_TURNS = {
+    "log_for": of_an_override(lambda override: override.log_for(tf.Graph())),
+    "report": of_an_override(lambda override: override.report),
+    "observe": of_a_record(lambda record, log: record.observe(log)),
+    "observers": of_a_record(lambda record, log: record.observers()),
+    "names": lambda graph: functools.partial(iter, registry.gradients),
+    "number of names": lambda graph: functools.partial(len, registry.gradients),
+    "drop": lambda graph: functools.partial(registry.gradients.drop, "trust.nobody"),
+    "undo": undo_a_block,
+    "leave on()": leave_on,
+    "number of a Python function": python_operation,
+}
+
+
+@pytest.mark.parametrize("action", sorted(TAKES_TURNS))
+def test_who_reads_or_changes_what_threads_share_waits_for_the_lock(action, shared):
+    ready, begin, done = threading.Event(), threading.Event(), threading.Event()
+
+    def other():
+        with shared.as_default():
+            tf.tanh(shared.get_tensor_by_name("x:0"), name="y")
+            act = TAKES_TURNS[action](shared)
+            ready.set()
+            begin.wait(60)
+            act()
+            done.set()
+
+    thread = threading.Thread(target=other, daemon=True)
+    thread.start()
+    assert ready.wait(60)
+    with _tf.lock:
+        begin.set()
+        assert not done.wait(0.3)
+    thread.join(60)
+    assert done.is_set()
 
 
 # Processes.
