@@ -923,6 +923,18 @@ def test_reports_of_several_graphs():
     assert sorted(override.report["Relu"].tagged) == ["a", "again", "b"]
 
 
+@pytest.mark.parametrize("seen, hidden", [(1, 1), (2, 1), (1, 2), (0, 1)])
+def test_4_2_however_many_are_hidden_from_device_functions(seen, hidden, x, run):
+    """What was not seen is found again, whatever part of the block it is."""
+    override = gg.override_gradients({"Relu": forty_two})
+    with override:
+        ys = [tf.nn.relu(x) for _ in range(seen)]
+        with tf.device(None):
+            ys += [tf.nn.relu(x) for _ in range(hidden)]
+    assert [relu_gradient(y, x, run) for y in ys] == [FORTY_TWO] * (seen + hidden)
+    assert len(override.report["Relu"].tagged) == seen + hidden
+
+
 @pytest.mark.parametrize("body", ["while_loop", "cond", "cond_in_while"])
 def test_4_2_bodies_hidden_from_device_functions_are_reached(body, control_flow, x, run):
     """Under tf.device(None) in the block, which keeps operations from device functions; afterwards all is ordinary."""
